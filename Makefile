@@ -1,0 +1,100 @@
+# RoPE, Turn by Turn. `make help` lists what there is. Needs Python >= 3.11 and make, nothing else.
+PYTHON ?= python3
+PORT ?= 8000
+# PyTorch's CPU wheels: make serve TORCH_INDEX=<address of the CPU index, see README>
+TORCH_INDEX ?=
+# Workers for tests that run side by side.
+JOBS ?= 2
+
+VENV := .venv
+BIN := $(CURDIR)/$(VENV)/bin
+HTML := _build/html
+export PATH := $(BIN):$(PATH)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PYTHONDONTWRITEBYTECODE := 1
+PYTEST := $(BIN)/python -m pytest
+NOTEBOOKS = $$($(BIN)/python tools/notebooks.py list)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup book serve lab zip test lint test-lib test-notebooks test-book test-browser \
+	format clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# --- set-up -------------------------------------------------------------------------------------
+
+setup: $(VENV)/.ready ## Install everything into .venv and node_modules
+
+$(VENV)/.python: requirements.txt
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and \
+	  "This project needs Python 3.11 or newer, got %d.%d: make PYTHON=python3.12 ..." % v[:2])'
+	@$(PYTHON) -m venv $(VENV) || { echo "No venv module: on Debian and Ubuntu, \
+	apt install python3-venv" >&2; exit 1; }
+	@echo "Installing the pinned packages (some 2 GB, a few minutes) ..."
+	@if [ -n "$(TORCH_INDEX)" ]; then \
+	  $(BIN)/pip install --progress-bar on --index-url $(TORCH_INDEX) \
+	    "$$(grep '^torch==' requirements.txt)"; fi
+	$(BIN)/pip install --progress-bar on -r requirements.txt
+	@touch $@
+
+node_modules/.ready: package-lock.json $(VENV)/.python
+	$(BIN)/npm ci --no-audit --no-fund
+	@touch $@
+
+$(VENV)/.ready: pyproject.toml $(VENV)/.python node_modules/.ready
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# --- the book -----------------------------------------------------------------------------------
+
+book: setup ## Build the book into _build/html
+	$(BIN)/python tools/notebooks.py execute
+	$(BIN)/jupyter-book build . --path-output . --builder html --quiet
+	@echo "Built: $(HTML)/index.html"
+
+serve: book ## Build the book and serve it (PORT=8000)
+	$(BIN)/python tools/serve.py $(HTML) $(PORT)
+
+lab: setup ## Open the chapters in JupyterLab, with a live kernel
+	$(BIN)/jupyter lab book/welcome.ipynb
+
+zip: book ## Pack the built book; unpacked, it works by double click
+	$(BIN)/python -c "import shutil; shutil.make_archive('_build/rope-turn-by-turn', 'zip', '$(HTML)')"
+	@echo "Packed: _build/rope-turn-by-turn.zip"
+
+# --- tests --------------------------------------------------------------------------------------
+
+test: lint test-lib test-notebooks test-book test-browser ## Run everything
+	@echo "All tests passed."
+
+lint: setup ## Style, types, clean notebooks
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/python tools/notebooks.py check
+
+test-lib: setup ## The library's tests
+	$(PYTEST) tests --ignore=tests/browser -n $(JOBS) --dist loadfile
+
+test-notebooks: setup ## Every notebook as a test, strict on its text (ROPE_DEVICE=cuda for a GPU)
+	$(PYTEST) --nbval --nbval-sanitize-with tests/nbval.cfg -n $(JOBS) --dist loadfile $(NOTEBOOKS)
+
+test-book: setup ## Build the book from nothing; a warning is an error
+	rm -rf $(HTML) _build/.doctrees
+	$(BIN)/python tools/notebooks.py execute
+	$(BIN)/jupyter-book build . --path-output . --builder html --all --quiet -W -n --keep-going
+
+test-browser: ## The built pages in headless Chromium, and one chapter in JupyterLab
+	@test -f $(HTML)/index.html || $(MAKE) book
+	$(PYTEST) tests/browser -n $(JOBS) --dist loadfile
+
+# --- house --------------------------------------------------------------------------------------
+
+format: setup ## Format the code, clean the notebooks
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+	$(BIN)/python tools/notebooks.py clean
+
+clean: ## Remove what was built (not .venv)
+	rm -rf _build

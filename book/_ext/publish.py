@@ -1,0 +1,64 @@
+"""What the published site has beside the text: the book's colours, and the repository's buttons.
+
+The colours come from rope_lib.colours, so that prose, formulas, plots and figures share one table.
+The buttons need the repository's public address. One setting of _config.yml, `rope_repository`,
+holds it; while it is empty no button appears, so that no reader meets a dead link.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rope_lib.colours import COLOURS, css_variables
+
+COLOUR_SHEET = "rope-colours.css"
+
+
+def colour_sheet() -> str:
+    """CSS variables, and a rule that lets a formula's fixed colour follow the theme.
+
+    Formulas write the light shade (`\\color{#...}`), which JupyterLab shows as it is.
+    """
+    rules = [
+        f'.katex [style*="{shades["light"]}"] {{ color: var(--rope-{name}) !important; }}'
+        for name, shades in COLOURS.items()
+    ]
+    return css_variables() + "\n".join(rules) + "\n"
+
+
+def buttons(repository: str) -> dict[str, Any]:
+    """Theme options for a repository address; none for an empty one."""
+    if not repository:
+        return {}
+    return {
+        "repository_url": repository,
+        "repository_branch": "main",
+        "path_to_docs": "",
+        "use_repository_button": True,
+        "use_source_button": True,
+        "use_edit_page_button": True,
+        "use_issues_button": True,
+        "launch_buttons": {
+            "colab_url": "https://colab.research.google.com",
+            "binderhub_url": "https://mybinder.org",
+            "notebook_interface": "jupyterlab",
+        },
+    }
+
+
+def write_colours(app: Any, error: Exception | None) -> None:
+    if error is None and app.builder.format == "html":
+        (Path(app.outdir) / COLOUR_SHEET).write_text(colour_sheet(), "utf-8")
+
+
+def setup(app: Any) -> dict[str, bool]:
+    app.add_config_value("rope_repository", "", "env", str)
+    app.connect(
+        "config-inited",
+        lambda _app, config: config.html_theme_options.update(buttons(config.rope_repository)),
+        priority=100,
+    )
+    app.add_css_file(f"../{COLOUR_SHEET}")
+    app.connect("build-finished", write_colours)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,60 @@
+"""What the book's cells share: the device they run on and fair side-by-side timing.
+
+The only place that reads ``ROPE_DEVICE``; the rest of the library never looks at the environment.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+
+def device() -> torch.device:
+    """The device that a chapter's tensors live on: ``ROPE_DEVICE``, or the CPU.
+
+    Returns:
+        A torch device, checked to be usable.
+
+    Raises:
+        RuntimeError: if ``ROPE_DEVICE`` names a device that this machine does not have.
+    """
+    name = os.environ.get("ROPE_DEVICE", "cpu")
+    try:
+        torch.empty(0, device=name)
+    except (RuntimeError, AssertionError) as error:
+        raise RuntimeError(f"ROPE_DEVICE={name!r} cannot be used here: {error}") from None
+    return torch.device(name)
+
+
+def median_seconds(
+    functions: Mapping[str, Callable[[], Any]], *, rounds: int = 15
+) -> dict[str, tuple[float, float, float]]:
+    """Time functions side by side, in turns, so that a busy moment hits all of them alike.
+
+    Args:
+        functions: name -> a function without arguments.
+        rounds: how often each one runs after one run to warm up; at least 1.
+
+    Returns:
+        name -> (fastest, median, slowest) time of one call, in seconds.
+
+    Raises:
+        ValueError: if ``rounds`` is below 1.
+    """
+    if rounds < 1:
+        raise ValueError(f"rounds must be at least 1, got {rounds}")
+    times: dict[str, list[float]] = {name: [] for name in functions}
+    for turn in range(rounds + 1):
+        for name, function in functions.items():
+            start = time.perf_counter()
+            function()
+            if torch.cuda.is_available():
+                torch.cuda.synchronize()
+            if turn:
+                times[name].append(time.perf_counter() - start)
+    return {name: (min(t), statistics.median(t), max(t)) for name, t in times.items()}
