@@ -6,9 +6,7 @@ tensor ``xp`` is torch itself, so that compilation and function transforms see p
 
 from __future__ import annotations
 
-import math
-import numbers
-import operator
+import functools
 import sys
 from typing import Any, TypeAlias
 
@@ -19,7 +17,7 @@ import numpy as np
 Array: TypeAlias = Any
 """An array of any supported kind."""
 
-EXACT_LIMIT = 2.0**53
+EXACT_LIMIT = 2**53
 """float64 holds every integer up to here; beyond, neighbouring positions collide."""
 
 
@@ -83,23 +81,21 @@ def _torch_dtype_kind(dtype: Any) -> str:
     if dtype.is_complex:
         return "complex floating"
     if dtype.is_floating_point:
-        return "real floating"
+        # The 8-bit floats neither promote nor add.
+        return "real floating" if dtype.itemsize > 1 else "other"
     return "bool" if dtype == sys.modules["torch"].bool else "integral"
 
 
 def cast(x: Array, dtype: Any) -> Array:
-    """X in another dtype, differentiably where the library differentiates."""
+    """The array in another dtype, differentiably where the library differentiates."""
     return x.to(dtype) if is_torch(x) else namespace(x).astype(x, dtype)
 
 
 def widest(xp: Any, *arrays: Array) -> Any:
     """The dtype that holds all the arrays and is at least float32."""
-    dtype = xp.float32
-    for array in arrays:
-        dtype = xp.promote_types(dtype, array.dtype) if is_torch(array) else xp.result_type(
-            dtype, array.dtype
-        )
-    return dtype
+    # torch.result_type takes tensors, and lets those without axes count for less.
+    promote = xp.promote_types if is_torch(arrays[0]) else xp.result_type
+    return functools.reduce(promote, (array.dtype for array in arrays), xp.float32)
 
 
 def from_python(value: Any, name: str) -> Array:
@@ -168,57 +164,3 @@ def holds(condition: Array) -> bool:
         return bool(condition.all() if is_torch(condition) else namespace(condition).all(condition))
     except (RuntimeError, TypeError, NotImplementedError):
         return True
-
-
-def check_finite(x: Array, name: str) -> None:
-    """Refuse NaN and infinity."""
-    if not holds(namespace(x).isfinite(x)):
-        raise ValueError(f"{name} must be finite, got {_worst(x)}")
-
-
-def _worst(x: Array) -> float:
-    """The element of largest magnitude, NaN before all others, for messages."""
-    xp = namespace(x)
-    magnitude = xp.reshape(xp.abs(x), (-1,))
-    return float(xp.reshape(x, (-1,))[int(xp.argmax(xp.where(xp.isnan(magnitude), xp.inf, magnitude)))])
-
-
-def check_exact(x: Array, name: str) -> None:
-    """Refuse what is not finite or not below 2**53 in magnitude; x holds float64."""
-    # Strictly below: the cast to float64 has already rounded 2**53 + 1 down to 2**53.
-    if not holds(namespace(x).abs(x) < EXACT_LIMIT):
-        raise ValueError(f"{name} must be finite and below 2**53 in magnitude, got {_worst(x)}")
-
-
-def whole_number(value: Any, name: str, minimum: int) -> int:
-    """Value as an int of at least minimum."""
-    if isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{name} must be an integer, got {value}")
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} must be an integer, got {value!r}") from None
-    if number < minimum:
-        raise ValueError(f"{name} must be at least {minimum}, got {number}")
-    return number
-
-
-def even_number(value: Any, name: str) -> int:
-    """Value as an even int of at least 2."""
-    number = whole_number(value, name, 2)
-    if number % 2:
-        raise ValueError(f"{name} must be even, got {number}")
-    return number
-
-
-def real_number(value: Any, name: str) -> float:
-    """Value as a finite float."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be a real number, got {value!r}")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        raise ValueError(f"{name} must be finite, got {value}")
-    return number

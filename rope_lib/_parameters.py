@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +44,7 @@ def show(value: object) -> str:
 
 def number(
     name: str,
-    value: object,
+    value: Any,
     minimum: float = SMALLEST,
     maximum: float = LARGEST,
     *,
@@ -62,14 +63,15 @@ def number(
     return result
 
 
-def integer(name: str, value: object, minimum: int = 1, maximum: int = EXACT_LIMIT) -> int:
+def integer(name: str, value: Any, minimum: int = 1, maximum: int = EXACT_LIMIT) -> int:
     """Value as an int from minimum to maximum; a float that is whole will do."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise ParameterTypeError(name, "must be an integer", value)
-    # Compared before int(), which NaN and infinity do not survive.
-    if not minimum <= value <= maximum or value != int(value):
+    real: Any = value
+    # The range comes first: NaN and infinity are in none, and have no integer part.
+    if not minimum <= real <= maximum or real != int(real):
         raise ParameterError(name, f"must be an integer from {minimum} to {maximum}", value)
-    return int(value)
+    return int(real)
 
 
 def flag(name: str, value: object) -> bool:

@@ -14,18 +14,19 @@ import numpy as np
 from rope_lib._arrays import (
     Array,
     cast,
-    check_exact,
     dtype_kind,
     from_python,
     is_array,
     is_jax,
+    is_numpy,
     is_torch,
     is_traced_jax,
     kind_name,
     like,
     namespace,
-    real_number,
 )
+from rope_lib._checks import check_exact, real_number
+from rope_lib._runs import long_run, run_tables
 
 
 def cos_sin(
@@ -72,6 +73,10 @@ def _tables(positions: Array, inv_freq: Array, factor: float, dtype: Any) -> tup
     if inv_freq.ndim != 1 or inv_freq.shape[0] == 0:
         raise ValueError(f"inv_freq must have shape (dim/2,), got {tuple(inv_freq.shape)}")
     xp = namespace(positions)
+    run = long_run(positions, inv_freq) if dtype == xp.float32 else None
+    if run is not None:
+        cos, sin = run_tables(run[0], positions.shape[0], run[1], factor)
+        return (xp.from_numpy(cos), xp.from_numpy(sin)) if is_torch(positions) else (cos, sin)
     angles = positions[..., None] * inv_freq
     return cast(xp.cos(angles) * factor, dtype), cast(xp.sin(angles) * factor, dtype)
 
@@ -115,16 +120,17 @@ def _refuse_traced_without_x64(x: Array, name: str) -> None:
 
 
 def _table_dtype(dtype: Any, positions: Array) -> Any:
+    """The dtype asked for, float32 where none was, or the rule that it breaks."""
     xp = namespace(positions)
-    if dtype is None:
-        return xp.float32
-    if is_torch(positions):
-        floating = isinstance(dtype, xp.dtype) and dtype.is_floating_point
-    else:
-        try:
+    dtype = xp.float32 if dtype is None else dtype
+    try:
+        if is_torch(positions):
+            floating = isinstance(dtype, xp.dtype) and dtype.is_floating_point
+        else:
+            dtype = np.dtype(dtype) if is_numpy(positions) else dtype
             floating = xp.isdtype(dtype, "real floating")
-        except (TypeError, AttributeError, ValueError):
-            floating = False
+    except (TypeError, AttributeError, ValueError):  # no dtype at all
+        floating = False
     if not floating:
         raise TypeError(f"dtype must be a {kind_name(positions)} floating dtype, got {dtype}")
     return dtype

@@ -7,7 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from rope_lib._arrays import Array, as_floating, check_finite, even_number, namespace, real_number
+from rope_lib._arrays import Array, as_floating, namespace
+from rope_lib._checks import check_finite, even_number, real_number
 
 
 def inverse_frequencies(dim: int, base: float = 10_000.0) -> NDArray[np.float64]:

@@ -13,15 +13,8 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rope_lib._arrays import (
-    Array,
-    even_number,
-    from_python,
-    is_torch,
-    like,
-    namespace,
-    whole_number,
-)
+from rope_lib._arrays import Array, from_python, is_torch, like, namespace
+from rope_lib._checks import even_number, whole_number
 
 Layout: TypeAlias = Literal["interleaved", "half"]
 
@@ -67,7 +60,7 @@ def layout_permutation(
 def convert_layout(
     x: Array, source: Layout, target: Layout, rotary_dim: int | None = None
 ) -> Array:
-    """X with its last axis, one head's channels, moved from one layout to the other.
+    """Move the last axis, one head's channels, from one layout to the other.
 
     Args:
         x: shape (..., head_dim), any kind and dtype.

@@ -10,11 +10,12 @@ angle is a ValueError; in a vector it propagates as the arithmetic of floats say
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from rope_lib._arrays import (
     Array,
     as_floating,
     cast,
-    check_finite,
     dtype_kind,
     from_python,
     is_array,
@@ -22,6 +23,7 @@ from rope_lib._arrays import (
     namespace,
     widest,
 )
+from rope_lib._checks import check_broadcast, check_finite
 
 
 def rotation_matrix(theta: Array) -> Array:
@@ -61,11 +63,12 @@ def rotate(vectors: Array, theta: Array) -> Array:
         ValueError: the last axis is not 2, shapes do not broadcast, or theta is not finite.
         TypeError: bool or complex input, or two different kinds of array.
     """
-    vectors, theta = _same_kind(vectors, theta, "vectors", "theta")
-    vectors, theta = as_floating(vectors, "vectors"), as_floating(theta, "theta")
+    vectors, theta = _same_kind(as_floating, vectors, theta, "vectors", "theta")
     if vectors.ndim == 0 or vectors.shape[-1] != 2:
         raise ValueError(f"vectors must have shape (..., 2), got {tuple(vectors.shape)}")
-    _check_broadcast(tuple(vectors.shape[:-1]), tuple(theta.shape))
+    check_broadcast(
+        tuple(vectors.shape[:-1]), tuple(theta.shape), "the leading axes of vectors", "theta"
+    )
     check_finite(theta, "theta")
     xp = namespace(vectors)
     dtype = widest(xp, vectors, theta)
@@ -118,7 +121,7 @@ def as_real(z: Array) -> Array:
 
 
 def conjugate_score(zq: Array, zk: Array) -> Array:
-    """zq · conj(zk), element by element: the dot product and the cross product at once.
+    """The product zq · conj(zk), element by element: dot product and cross product at once.
 
     For zq = a + ib and zk = c + id it is (ac + bd) + i(bc − ad). Rotated by mθ and nθ, it gains
     the factor e^{i(m−n)θ} and nothing else: the score depends on m − n only.
@@ -134,9 +137,8 @@ def conjugate_score(zq: Array, zk: Array) -> Array:
         ValueError: the shapes do not broadcast.
         TypeError: an argument is real, or the two are different kinds of array.
     """
-    zq, zk = _same_kind(zq, zk, "zq", "zk")
-    zq, zk = _complex_array(zq, "zq"), _complex_array(zk, "zk")
-    _check_broadcast(tuple(zq.shape), tuple(zk.shape), "zq", "zk")
+    zq, zk = _same_kind(_complex_array, zq, zk, "zq", "zk")
+    check_broadcast(tuple(zq.shape), tuple(zk.shape), "zq", "zk")
     return zq * namespace(zk).conj(zk)
 
 
@@ -147,19 +149,10 @@ def _complex_array(z: Array, name: str) -> Array:
     return z
 
 
-def _same_kind(a: Array, b: Array, name_a: str, name_b: str) -> tuple[Array, Array]:
+def _same_kind(
+    convert: Callable[[Array, str], Array], a: Array, b: Array, name_a: str, name_b: str
+) -> tuple[Array, Array]:
     """Both in the kind of the first, or of the second where the first is a number or a list."""
     first_decides = is_array(a) or not is_array(b)
-    a, b = from_python(a, name_a), from_python(b, name_b)
+    a, b = convert(a, name_a), convert(b, name_b)
     return (a, like(b, a, name_b)) if first_decides else (like(a, b, name_a), b)
-
-
-def _check_broadcast(
-    shape_a: tuple[int, ...],
-    shape_b: tuple[int, ...],
-    name_a: str = "the leading axes of vectors",
-    name_b: str = "theta",
-) -> None:
-    for size_a, size_b in zip(reversed(shape_a), reversed(shape_b), strict=False):
-        if size_a != size_b and 1 not in (size_a, size_b):
-            raise ValueError(f"{name_a} and {name_b} must broadcast, got {shape_a} and {shape_b}")

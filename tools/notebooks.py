@@ -1,10 +1,8 @@
 """The book's notebooks as files: clean them, run them, keep their outputs.
 
-python tools/notebooks.py list             name them, in reading order
-python tools/notebooks.py check            say what `clean` would change; exit 1 if anything
-python tools/notebooks.py clean            strip what must not be in git
-python tools/notebooks.py execute          run in parallel into the build's cache
-python tools/notebooks.py refresh [FILE…]  run, and store the text outputs that nbval compares
+list names them in reading order; check says what clean would change, and exits 1 if anything; clean
+strips what must not be in git; execute runs them in parallel into the build's cache; refresh runs
+them and stores the text outputs that nbval compares. All, or only the files named.
 """
 
 from __future__ import annotations

@@ -67,8 +67,7 @@ class Katex:
 
     def stop(self, *_: Any) -> None:
         if self.process:
-            self.process.stdin.close()
-            self.process.wait(timeout=10)
+            self.process.communicate()  # closes its input, which ends it
             self.process = None
 
 

@@ -16,9 +16,9 @@ COLOUR_SHEET = "rope-colours.css"
 
 
 def colour_sheet() -> str:
-    """CSS variables, and a rule that lets a formula's fixed colour follow the theme.
+    r"""CSS variables, and a rule that lets a formula's fixed colour follow the theme.
 
-    Formulas write the light shade (`\\color{#...}`), which JupyterLab shows as it is.
+    Formulas write the light shade (`\color{#...}`), which JupyterLab shows as it is.
     """
     rules = [
         f'.katex [style*="{shades["light"]}"] {{ color: var(--rope-{name}) !important; }}'

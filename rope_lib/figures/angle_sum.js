@@ -41,14 +41,14 @@ function build(ui) {
   const handle = plane.handle("vector", "", ui.model.get("label"));
 
   const output = ui.readout();
-  const equation = (words, left, look) => {
+  const equation = (words, left) => {
     add(output, "span", { class: "rope-name" }, words);
     const formula = add(output, "span", { class: "rope-formula" });
     math(add(formula, "span", { class: "rope-math" }), left);
-    return matrix(formula, 2, look);
+    return matrix(formula, 2, "rope-angle");
   };
-  const steps = equation(WORDS.steps, "R(b)R(a) =", "rope-hue");
-  const once = equation(WORDS.once, "R(a + b) =", "rope-angle");
+  const steps = equation(WORDS.steps, "R(b)R(a) =");
+  const once = equation(WORDS.once, "R(a + b) =");
   const rows = {
     gap: row(output, WORDS.gap),
     sum: row(output, "", "a + b", "rope-angle"),
@@ -62,7 +62,7 @@ function build(ui) {
     shadow(result.direct, "");
     arcs.a(60, start, a, "a");
     arcs.b(60, start + a, b, "b");
-    arcs.sum(98, start, a + b, "a + b");
+    arcs.sum(98, start, a + b, "a + b", start + (Math.abs(a) > Math.abs(b) ? a / 2 : a + b / 2));
     before(vector, label, a < 0 ? 0.9 : -0.9);
     middle(result.middle, `R(a)${label}`, 0);
     after(result.end, `R(b)R(a)${label}`, 0);

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from rope_lib.colours import css_variables
 from rope_lib.figures.words import words_for_figure
 
 _HERE = Path(__file__).parent
-_BASE_JS = (_HERE / "base.js").read_text(encoding="utf-8")
+_BASE_JS = "\n".join((_HERE / name).read_text(encoding="utf-8") for name in ("base.js", "plane.js"))
 
 
 def finite_number(name: str, value: object) -> int | float:
@@ -58,28 +58,20 @@ class Vector(traitlets.TraitType[Any, Any]):
 
     def validate(self, obj: Any, value: Any) -> list[float]:
         name = str(self.name)
-        if isinstance(value, str) or not isinstance(value, Sequence | _ArrayLike):
+        if isinstance(value, str) or not isinstance(value, Iterable):
             raise TypeError(f"{name} must be two numbers [x, y], got {value!r}")
-        if len(value) != 2:
-            raise ValueError(f"{name} must have 2 numbers [x, y], got {len(value)}")
-        return [float(finite_number(name, x)) for x in value]
-
-
-class _ArrayMeta(type):
-    def __instancecheck__(cls, instance: object) -> bool:
-        return hasattr(instance, "__array__") and getattr(instance, "ndim", 0) == 1
-
-
-class _ArrayLike(metaclass=_ArrayMeta):
-    """A one-dimensional array of any kind, without importing its library."""
+        numbers = value.tolist() if hasattr(value, "tolist") else list(value)
+        if len(numbers) != 2:
+            raise ValueError(f"{name} must have 2 numbers [x, y], got {len(numbers)}")
+        return [float(finite_number(name, x)) for x in numbers]
 
 
 class Figure(anywidget.AnyWidget):
     """A live figure: a pure view of its synced traits, drawn by one JavaScript module.
 
-    A subclass in ``name.py`` declares traits; ``name.js`` beside it draws them. The two files of
-    JavaScript (``base.js`` first) and the figure's words become one module without imports, since
-    a saved page and a kernel both hand the browser a single string.
+    A subclass in ``name.py`` declares traits; ``name.js`` beside it draws them. That text, after
+    ``base.js``, ``plane.js`` and the figure's words, becomes one module without imports, since a
+    saved page and a kernel both hand the browser a single string.
 
     The trait ``readout`` holds the numbers that the figure shows, by name. The browser computes
     them, so it is empty until the figure has been drawn.
@@ -109,4 +101,5 @@ class Figure(anywidget.AnyWidget):
 def _joined_module(cls: type) -> str:
     own = Path(str(sys.modules[cls.__module__].__file__)).with_suffix(".js")
     words = json.dumps(words_for_figure(cls.__name__), ensure_ascii=False)
-    return f"const WORDS = {words};\n{_BASE_JS}\n{own.read_text(encoding='utf-8')}"
+    # The base comes first: a page with several figures stores the beginning they share once.
+    return f"{_BASE_JS}\nconst WORDS = {words};\n\n{own.read_text(encoding='utf-8')}"

@@ -18,7 +18,7 @@ function compute({ z, theta }) {
 }
 
 function build(ui) {
-  const plane = new Plane(ui, { least: 2.5, axes: ["Re", "Im"] });
+  const plane = new Plane(ui, { least: 2.75, axes: ["Re", "Im"] });
   const circle = plane.circle("rope-one");
   const ring = plane.circle("");
   const arcs = [plane.arc("rope-angle", true), plane.arc("rope-angle", true)];
@@ -41,20 +41,20 @@ function build(ui) {
     plane.fit(Math.max(1, result.modulus));
     circle(1);
     ring(result.modulus);
-    arcs[0](40, 0, theta, "θ");
-    arcs[1](40, result.phase, theta, "θ");
+    arcs[0](36, 0, theta, "θ");
+    arcs[1](58, result.phase, theta, "θ");
     unit(result.unit, "e^{iθ}", -0.6);
     before(z, "z", theta < 0 ? 0.9 : -0.9);
     after(result.turned, "z e^{iθ}", theta < 0 ? -0.3 : 0.3);
     handle(z);
-    rows.z(complex(z));
+    rows.z(complex(z, short));
     rows.unit(complex(result.unit));
     rows.turned(complex(result.turned));
     rows.modulus(`${fixed(result.modulus, 3)} → ${fixed(result.modulus_after, 3)}`);
     const phases = [result.phase, result.phase_after].map((phase) => fixed(phase, 3));
     rows.phase(`${phases.join(" → ")} ${WORDS.radians}`);
     return say(WORDS.says, {
-      z: complex(z),
+      z: complex(z, short),
       theta: fixed(theta),
       w: complex(result.turned),
       modulus: fixed(result.modulus, 3),

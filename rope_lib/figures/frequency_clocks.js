@@ -39,25 +39,28 @@ function dial(parent, wavelength) {
   add(svg, "line", { x1: 0, x2: DIAL, class: "rope-start" });
   const hand = add(svg, "line", { x2: DIAL - 2, class: "rope-hand" });
   add(svg, "circle", { r: 2.5, class: "rope-hub" });
-  math(add(box, "span", { class: "rope-math" }), `λ ${compact(wavelength)}`);
+  const length = add(box, "span");
+  add(length, "span", { class: "rope-i" }, "λ");
+  add(length, "span", {}, ` ${compact(wavelength)}`);
   const count = add(box, "span", { class: "rope-turns" });
   return (angle, turns) => {
     const full = Math.abs(turns) >= 1;
     const rest = angle % TURN;
-    const [x, y] = [DIAL * Math.cos(rest), -DIAL * Math.sin(rest)];
+    const [x, y] = [round(DIAL * Math.cos(rest)), round(-DIAL * Math.sin(rest))];
     const large = Math.abs(rest) > Math.PI ? 1 : 0;
     set(swept, { d: `M0 0H${DIAL}A${DIAL} ${DIAL} 0 ${large} ${rest > 0 ? 0 : 1} ${x} ${y}Z` });
-    set(hand, { transform: `rotate(${(-rest * 360) / TURN})` });
+    set(hand, { transform: `rotate(${round((-rest * 360) / TURN)})` });
     set(box, { class: full ? "rope-dial rope-full" : "rope-dial" });
-    write(count, full ? `× ${compact(Math.floor(Math.abs(turns)))}` : short(turns, 2));
+    const tiny = turns !== 0 && Math.abs(turns) < 0.005;
+    write(count, tiny ? "< 0.01" : compact(turns));
   };
 }
 
 function build(ui) {
-  const dials = add(ui.whole, "div", { class: "rope-dials", role: "img" });
+  const dials = add(ui.picture, "div", { class: "rope-dials", role: "img" });
   ui.pictures.push(dials);
-  add(ui.whole, "p", { class: "rope-why" }, WORDS.legend);
-  const output = ui.readout(ui.whole);
+  add(ui.panel, "p", { class: "rope-legend" }, WORDS.legend);
+  const output = ui.readout();
   const rows = {
     completed: row(output, WORDS.completed, "", "rope-angle"),
     fastest: row(output, WORDS.fastest),
@@ -89,4 +92,4 @@ function build(ui) {
   };
 }
 
-export default figure({ inputs: ["head_dim", "base", "position"], compute, build });
+export default figure({ inputs: ["head_dim", "base", "position"], compute, build, wide: true });

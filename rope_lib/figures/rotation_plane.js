@@ -14,7 +14,7 @@ function compute({ vector, theta }) {
 }
 
 function build(ui) {
-  const plane = new Plane(ui, { least: 3 });
+  const plane = new Plane(ui, { least: 2.5 });
   const ring = plane.circle("");
   const arc = plane.arc("rope-angle", true);
   const before = plane.arrow("rope-before");
@@ -25,9 +25,9 @@ function build(ui) {
   const formula = add(output, "span", { class: "rope-formula" });
   const name = add(formula, "span", { class: "rope-math" });
   const turn = matrix(formula, 2, "rope-angle");
-  const start = matrix(formula, 1, "rope-hue");
-  add(formula, "span", {}, "=");
-  const end = matrix(formula, 1, "rope-hue");
+  const start = matrix(formula, 1, "rope-hue", 2);
+  const right = add(formula, "span", { class: "rope-formula" }, "=");
+  const end = matrix(right, 1, "rope-hue");
   const rows = {
     angle: row(output, WORDS.angle, "θ", "rope-angle"),
     before: row(output, WORDS.before),

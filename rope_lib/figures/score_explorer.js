@@ -1,5 +1,6 @@
 // q and k, each turned by its position, and their dot product.
 
+const INPUTS = ["q", "k", "theta", "m", "n", "shift"];
 const MOST_DOTS = 60;
 const TAPE = [22, 268]; // the number line, from 0 to the far end
 const BAR = 290;
@@ -31,10 +32,11 @@ function trail(plane, look) {
     const from = direction(vector);
     set(path, { d: arcPath(radius, from, theta * position) });
     const steps = Math.floor(Math.abs(position));
+    const first = Math.max(0, Math.ceil(steps - TURN / Math.abs(theta))); // of the last turn
     let marks = "";
-    for (let i = 0; i <= steps && steps <= MOST_DOTS; i++) {
+    for (let i = first; i <= steps && steps - first <= MOST_DOTS; i++) {
       const turn = from + i * theta * Math.sign(position);
-      marks += `M${MIDDLE + radius * Math.cos(turn)} ${MIDDLE - radius * Math.sin(turn)}h0`;
+      marks += `M${onCircle(radius, turn)}h0`;
     }
     set(dots, { d: marks });
   };
@@ -78,13 +80,14 @@ function tape(panel) {
     add(svg, "text", { y, class: `rope-label ${look}`, "text-anchor": "middle" }),
   ];
   const pins = { q: pin("rope-q", 17), k: pin("rope-k", 60) };
-  let ends = [0, 0];
+  let ends;
   return (at) => {
     const [from, to] = [Math.min(0, at.q, at.k), Math.max(0, at.q, at.k)];
-    const wide = [10, 20, 50, 100, 200, 500].find((x) => Math.max(to, -from) <= x);
-    const reach = wide ?? 10 ** Math.ceil(Math.log10(Math.max(to, -from)));
-    if (from < ends[0] || to > ends[1]) {
-      ends = [from < 0 ? -reach : 0, Math.max(ends[1], reach)];
+    const far = Math.max(to, -from);
+    const decade = 10 ** Math.max(1, Math.floor(Math.log10(far)));
+    const reach = decade * [1, 2, 3, 4, 6, 8, 10].find((x) => far <= x * decade);
+    if (!ends || from < ends[0] || to > ends[1]) {
+      ends = [from < 0 ? -reach : 0, reach];
       const every = (ends[1] - ends[0]) / 10;
       const x = (i) => TAPE[0] + ((TAPE[1] - TAPE[0]) * i) / 10;
       let path = `M${TAPE[0]} 33H${TAPE[1]}`;
@@ -95,29 +98,26 @@ function tape(panel) {
     }
     const x = (p) => TAPE[0] + ((TAPE[1] - TAPE[0]) * (p - ends[0])) / (ends[1] - ends[0]);
     set(span, { x1: x(at.q), x2: x(at.k) });
-    for (const [name, letter] of [
-      ["q", "m"],
-      ["k", "n"],
-    ]) {
+    for (const name of ["q", "k"]) {
       const [dot, text] = pins[name];
       set(dot, { cx: x(at[name]) });
       set(text, { x: Math.min(272, Math.max(28, x(at[name]))) });
-      math(text, `${letter} = ${short(at[name])}`);
+      math(text, say(WORDS.pin, { name, position: short(at[name]) }));
     }
   };
 }
 
-const sameVectors = (a, b) => `${a.q} ${a.k} ${a.theta}` === `${b.q} ${b.k} ${b.theta}`;
+const sameTraits = (names, a, b) => names.every((name) => `${a[name]}` === `${b[name]}`);
 
-// What the last move did to the score: [look, word, reason].
+// What the last move did to the score, and why.
 function verdict(state, result, last) {
-  if (!last) return ["", "", WORDS.ask];
-  const distance = short(result.distance);
-  if (!sameVectors(state, last.state)) return ["rope-other", `≠ ${WORDS.other}`, WORDS.new_why];
-  if (result.distance === last.result.distance)
-    return ["rope-same", `= ${WORDS.same}`, say(WORDS.same_why, { distance })];
-  const before = short(last.result.distance);
-  return ["rope-other", `≠ ${WORDS.other}`, say(WORDS.other_why, { before, distance })];
+  const least = 1e-9 * Math.max(1, result.norm_q * result.norm_k); // rounding
+  const same = Math.abs(result.score - last.result.score) <= least;
+  const values = { before: short(last.result.distance), distance: short(result.distance) };
+  let reason = WORDS.new_why;
+  if (sameTraits(["q", "k", "theta"], state, last.state))
+    reason = result.distance === last.result.distance ? WORDS.same_why : WORDS.other_why;
+  return { same, reason: say(reason, values) };
 }
 
 function build(ui) {
@@ -137,11 +137,11 @@ function build(ui) {
   const number = add(head, "output", { class: "rope-number", "aria-live": "off" });
   const badge = add(head, "span", { class: "rope-badge" });
   const showBar = scoreBar(ui.panel);
-  const why = add(ui.panel, "p", { class: "rope-why" });
+  const why = add(ui.panel, "p", { class: "rope-why" }, WORDS.ask);
   const showTape = tape(ui.panel);
   const output = ui.readout();
   const rows = {
-    distance: row(output, WORDS.distance, "m − n"),
+    distance: row(output, WORDS.distance),
     q: row(output, WORDS.turn_q, "", "rope-q"),
     k: row(output, WORDS.turn_k, "", "rope-k"),
     between: row(output, WORDS.between, "", "rope-angle"),
@@ -166,12 +166,14 @@ function build(ui) {
     write(number, fixed(result.score, 3));
     showBar(result.score, result.norm_q * result.norm_k);
     showTape(at);
-    rows.distance(`${short(state.m)} − ${short(state.n)} = ${short(result.distance)}`);
+    rows.distance(`${short(at.q)} − ${short(at.k)} = ${short(result.distance)}`);
     rows.between(`${fixed(result.angle_between)} ${WORDS.radians}`);
-    const [look, word, reason] = verdict(state, result, last);
-    set(badge, { class: `rope-badge ${look}` });
-    write(badge, word);
-    write(why, reason);
+    if (last && !sameTraits(INPUTS, state, last.state)) {
+      const { same, reason } = verdict(state, result, last);
+      set(badge, { class: `rope-badge ${same ? "rope-same" : "rope-other"}` });
+      write(badge, same ? `= ${WORDS.same}` : `≠ ${WORDS.other}`);
+      write(why, reason);
+    }
     return say(WORDS.says, {
       m: short(at.q),
       n: short(at.k),
@@ -182,4 +184,4 @@ function build(ui) {
   };
 }
 
-export default figure({ inputs: ["q", "k", "theta", "m", "n", "shift"], compute, build });
+export default figure({ inputs: INPUTS, compute, build });

@@ -65,9 +65,7 @@ def _control(name: str, description: str, spec: Any, value: Any) -> Any:
         return widgets.Dropdown(options=spec, value=value, **look)
     if isinstance(spec, tuple) and len(spec) == 3:
         return _slider(name, spec, value, look)
-    raise TypeError(
-        f"{name} must be (min, max, step), a list of strings or a bool, got {spec!r}"
-    )
+    raise TypeError(f"{name} must be (min, max, step), a list of strings or a bool, got {spec!r}")
 
 
 def _slider(name: str, spec: tuple[Any, Any, Any], value: Any, look: dict[str, Any]) -> Any:

@@ -92,7 +92,7 @@ def from_parameters(
 
 def canonical(name: str, rope_type: object) -> str:
     """The registry's name for a rope_type, or an error that calls it by name."""
-    found = ROPE_TYPE_ALIASES.get(rope_type, rope_type) if isinstance(rope_type, str) else None
+    found = ROPE_TYPE_ALIASES.get(rope_type, rope_type) if isinstance(rope_type, str) else ""
     if found not in SCALINGS:
         known = ", ".join([*SCALINGS, *ROPE_TYPE_ALIASES])
         raise ParameterError(name, f"must be one of {known}", rope_type)

@@ -128,8 +128,9 @@ def llama3(
             inverse_frequencies.
     """
     factor = number("factor", factor, 1.0)
-    low, high = number("low_freq_factor", low_freq_factor), number(
-        "high_freq_factor", high_freq_factor
+    low, high = (
+        number("low_freq_factor", low_freq_factor),
+        number("high_freq_factor", high_freq_factor),
     )
     if low >= high:
         raise ParameterError(
@@ -156,8 +157,8 @@ def _temperatures(
     attention_factor: float | None,
 ) -> tuple[float, float]:
     """What multiplies cos and sin, and what multiplies the softmax scale."""
-    each = number("mscale", mscale or 0.0, 0.0)
-    overall = number("mscale_all_dim", mscale_all_dim or 0.0, 0.0)
+    each = 0.0 if mscale is None else number("mscale", mscale, 0.0)
+    overall = 0.0 if mscale_all_dim is None else number("mscale_all_dim", mscale_all_dim, 0.0)
     if attention_factor is not None:
         cos_sin = number("attention_factor", attention_factor)
     elif each and overall:

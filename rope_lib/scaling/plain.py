@@ -119,4 +119,4 @@ def _grown(dim: int, base: float, multiplier: float) -> float:
     """The base for which the last of the dim/2 frequencies is divided by multiplier."""
     if integer("dim", dim) < 4:
         raise ParameterError("dim", "must be at least 4 for NTK scaling", dim)
-    return number("base", base, 1.0) * multiplier ** (dim / (dim - 2))
+    return number("base", base, 1.0) * float(multiplier ** (dim / (dim - 2)))

@@ -51,13 +51,13 @@ def longrope(
 
 
 def _attention_factor(factor: float | None, given: float | None, trained: int) -> float:
+    extension = None if factor is None else number("factor", factor)
     if given is not None:
         return number("attention_factor", given)
-    if factor is None:
+    if extension is None:
         raise ParameterError("factor", "must be given where attention_factor is not", factor)
-    factor = number("factor", factor)
-    if factor <= 1.0:
+    if extension <= 1.0:
         return 1.0
     if trained < 2:
         raise ParameterError("original_max_position_embeddings", "must be at least 2", trained)
-    return math.sqrt(1.0 + math.log(factor) / math.log(trained))
+    return math.sqrt(1.0 + math.log(extension) / math.log(trained))

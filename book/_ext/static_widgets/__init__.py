@@ -3,7 +3,7 @@
 MyST-NB writes a script tag for each widget view, the notebook's saved widget state, and the address
 of a widget manager on a public network. On each page that shows a widget this extension writes
 instead: the state cut down to what the page shows (state.py), one element for each view that holds
-its picture (stills.py), and the small loader that makes it move (widget-loader.js).
+its picture (stills.py), and the small scripts that make it move (widget-*.js).
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from .state import Models, PageState, page_state
 from .stills import StillsError, draw
 
 HERE = Path(__file__).parent
-ASSETS = ("widget-loader.js", "static-widgets.css")
+SCRIPTS = ("widget-controls.js", "widget-loader.js")  # in the order in which they run
+STYLESHEET = "static-widgets.css"
 STATE_TYPE = "application/vnd.jupyter.widget-state+json"
 VIEW = re.compile(
     r'<script type="application/vnd\.jupyter\.widget-view\+json">(.*?)</script>', re.DOTALL
 )
-NO_SCRIPT = "This picture stands still: to move it, let this page run JavaScript."
+NO_SCRIPT = "Without JavaScript this picture stands still."
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +45,7 @@ def configure(app: Sphinx, config: Config) -> None:
     """Leave out MyST-NB's scripts from a public network, and publish the loader."""
     config.nb_ipywidgets_js = {}
     config.static_widgets_hash = own_hash()
-    config.html_static_path += [str(HERE / name) for name in ASSETS]
+    config.html_static_path += [str(HERE / name) for name in (*SCRIPTS, STYLESHEET)]
 
 
 def take_state(context: dict[str, Any]) -> Models:
@@ -79,7 +80,7 @@ def pictures(page: PageState, names: list[str], pagename: str) -> list[str]:
         warn(pagename, "stills", f"no stills of the page's widgets: {error}")
         return [""] * len(names)
     for problem in drawn["problems"]:
-        warn(pagename, problem["kind"], f"{problem['widget']}: {problem['text']}")
+        warn(pagename, problem["kind"], problem["text"])
     return list(drawn["mounts"])
 
 
@@ -96,8 +97,8 @@ def rewrite(body: str, models: Models, pagename: str) -> str:
         if root not in page.names:
             warn(pagename, "state", f"no saved state of widget {root}: run the notebook again")
     if page.loose_links:
-        text = f"{page.loose_links} links to a layout or a style, which this page cannot follow"
-        warn(pagename, "unsupported", text)
+        count = f"{page.loose_links} link{'s' * (page.loose_links > 1)}"
+        warn(pagename, "unsupported", f"{count} to a layout or a style, which no page follows")
     names = [page.names.get(root, root) for root in roots]
     drawn = iter(zip(names, pictures(page, names, pagename), strict=True))
     note = f'<noscript><p class="static-widget-note">{NO_SCRIPT}</p></noscript>'
@@ -117,8 +118,9 @@ def bring_to_life(
     if not VIEW.search(body):
         return
     context["body"] = rewrite(body, models, pagename)
-    app.add_js_file("widget-loader.js", defer="defer")
-    app.add_css_file("static-widgets.css")
+    for script in SCRIPTS:
+        app.add_js_file(script, defer="defer")
+    app.add_css_file(STYLESHEET)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -7,7 +7,6 @@ the same JavaScript. A page needs the models that its views reach, and each text
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,8 +18,10 @@ LOOKS = ("LayoutModel", "StyleModel")
 # What only a kernel or JupyterLab reads.
 UNUSED_TRAITS = {
     "_model_module", "_model_module_version", "_model_name", "_view_count", "_view_module",
-    "_view_module_version", "_view_name", "description_allow_html", "layout", "style", "tabbable",
+    "_view_module_version", "_view_name", "description_allow_html", "layout", "tabbable",
 }  # fmt: skip
+# ... and these where they are empty.
+OPTIONAL_TRAITS = {"_dom_classes", "tooltip"}
 # Two texts that begin alike for less than this are kept whole.
 SHARED_MINIMUM = 256
 
@@ -51,7 +52,10 @@ def references(value: Any) -> Iterator[str]:
 def used_traits(model: dict[str, Any], models: Models) -> dict[str, Any]:
     """A model's traits without those that no page needs, its layout written out."""
     state = model["state"]
-    traits = {name: value for name, value in state.items() if name not in UNUSED_TRAITS}
+    unused = UNUSED_TRAITS | {name for name in OPTIONAL_TRAITS if not state.get(name)}
+    if any(references(state.get("style"))):  # a figure may have a trait of this name
+        unused.add("style")
+    traits = {name: value for name, value in state.items() if name not in unused}
     for key in references(state.get("layout")):
         layout = models.get(key, {}).get("state", {})
         css = {k: v for k, v in layout.items() if not k.startswith("_") and v is not None}
@@ -86,13 +90,19 @@ def reachable(models: Models, roots: list[str], links: dict[str, list[str]]) -> 
     return list(found)
 
 
+def common_beginning(a: str, b: str) -> str:
+    """The longest text with which both begin."""
+    differ = (i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y)
+    return a[: next(differ, min(len(a), len(b)))]
+
+
 def split_texts(texts: list[str]) -> tuple[list[str], dict[str, list[int]]]:
     """Store each text once, and once the beginning that several of them share.
 
     Returns the pieces, and for each text the indices of the pieces that make it up.
     """
     ordered = sorted(set(texts))
-    beginnings = [os.path.commonprefix(pair) for pair in itertools.pairwise(ordered)]
+    beginnings = [common_beginning(a, b) for a, b in itertools.pairwise(ordered)]
     shared = [text for text in beginnings if len(text) >= SHARED_MINIMUM]
     pieces: dict[str, int] = {}
     recipe = {}

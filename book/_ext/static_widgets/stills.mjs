@@ -60,7 +60,9 @@ for (const [name, value] of Object.entries(browser)) {
 URL.createObjectURL = dataUrl;
 console.log = console.info = console.debug = () => {}; // standard output carries the result
 
-await import(new URL("./widget-loader.js", import.meta.url));
+for (const script of ["widget-controls.js", "widget-loader.js"]) {
+  await import(new URL(script, import.meta.url));
+}
 const deadline = Date.now() + PATIENCE_MS;
 while (document.querySelector(".sw-figure:not([data-live])")) {
   if (Date.now() > deadline) throw new Error(`a figure did not finish drawing in ${PATIENCE_MS} ms`);
@@ -84,8 +86,8 @@ function prefixIds(root, prefix) {
   }
 }
 
-const mounts = [...document.querySelectorAll(".static-widget")];
-mounts.forEach((mount, index) => prefixIds(mount, `still${index}-`));
+const figures = [...document.querySelectorAll(".sw-figure")];
+figures.forEach((figure, index) => prefixIds(figure, `still${index}-`));
 // Nothing in a picture can be worked or reached with Tab.
 for (const element of document.querySelectorAll(".static-widget [tabindex]")) {
   element.removeAttribute("tabindex");
@@ -95,13 +97,18 @@ for (const name of ["button", "input", "select", "textarea"]) {
     element.setAttribute("disabled", "");
   }
 }
-for (const figure of document.querySelectorAll(".sw-figure")) figure.removeAttribute("data-live");
+for (const figure of figures) figure.removeAttribute("data-live");
+// A browser takes this property from the attribute; here the property alone is set.
+for (const box of document.querySelectorAll(".static-widget input")) {
+  if (box.checked === true) box.setAttribute("checked", "");
+}
 
 const problems = [...document.querySelectorAll(".sw-message")].map((message) => ({
   kind: message.getAttribute("data-kind"),
   widget: message.getAttribute("data-widget"),
   text: message.textContent,
 }));
+const mounts = [...document.querySelectorAll(".static-widget")];
 const result = JSON.stringify({ mounts: mounts.map((mount) => mount.innerHTML), problems });
 // A figure's timers must not keep the build waiting.
 process.stdout.write(result, () => process.exit(0));

@@ -29,8 +29,8 @@ def find_node() -> str:
 def draw(fragment: str) -> dict[str, Any]:
     """Run the loader on a page's fragment of HTML.
 
-    Returns ``mounts``, the markup drawn in each ``.static-widget``, and ``problems``, each a dict of
-    kind ("unsupported" or "error"), widget and text.
+    Returns ``mounts``, the markup drawn in each ``.static-widget``, and ``problems``, each a dict
+    of kind ("unsupported" or "error"), widget and text.
     """
     command = [find_node(), str(PROGRAM)]
     try:

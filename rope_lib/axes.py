@@ -1,0 +1,310 @@
+"""Positions with several axes: pictures, video, text and pictures together.
+
+One formula holds all the schemes. On a line, pair j turns by mθ_j. With n axes the position is a
+vector, and so is the frequency of a pair: it turns by Σ_a m_a θ_aj. The score of two tokens still
+depends on nothing but the difference of their positions. A scheme is a matrix of frequencies,
+shape (n_axes, pairs):
+
+- axial: every axis has pairs of its own, so a column holds one number that is not 0;
+- M-RoPE: the same, where the axes share the pairs of one ordinary ladder among them;
+- mixed: full columns, learned, one matrix for each head (rope_lib.nn.MixedRotaryEmbedding).
+
+axes_cos_sin makes the tables of any of them, and apply_rope takes those as ever.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rope_lib._arrays import (
+    Array,
+    as_floating,
+    compiling,
+    from_python,
+    is_array,
+    is_jax,
+    is_numpy,
+    is_torch,
+    is_traced_jax,
+    like,
+    namespace,
+)
+from rope_lib._checks import check_finite, even_number, real_number, whole_number
+from rope_lib.angles import _float64, cos_sin
+
+
+def grid_positions(*sizes: int) -> NDArray[np.int64]:
+    """The positions of a grid's cells, row by row, as a flattened picture has them.
+
+    The last size varies fastest, and the axes of a position keep the order of the arguments:
+    grid_positions(rows, cols) gives (row, col) pairs, never (x, y).
+
+    Args:
+        sizes: cells along each axis, slowest first: (rows, cols) or (frames, rows, cols).
+
+    Returns:
+        NumPy int64, shape (product of the sizes, n_axes).
+
+    Raises:
+        ValueError: no size, or a size below 1.
+        TypeError: a size is not an integer.
+
+    Example:
+        >>> grid_positions(2, 3).tolist()
+        [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]
+    """
+    if not sizes:
+        raise ValueError("grid_positions needs at least 1 size, got 0")
+    shape = [whole_number(size, f"sizes[{axis}]", 1) for axis, size in enumerate(sizes)]
+    return np.indices(shape, dtype=np.int64).reshape(len(shape), -1).T.copy()
+
+
+def axial_frequencies(*ladders: Array) -> NDArray[np.float64]:
+    """Each axis turns pairs of its own: the ladders side by side, one to a row.
+
+    Heo et al., RoPE-ViT, arXiv:2403.13298 (axial frequency), for two axes; any number here, of
+    any sizes, such as (16, 56, 56) channels for frame, row and column.
+
+    Args:
+        ladders: one 1-D array of frequencies an axis, in the order of the axes of a position,
+            such as inverse_frequencies(dim/n_axes) for each.
+
+    Returns:
+        NumPy float64, shape (n_axes, total pairs), 0 where a pair does not belong to the axis.
+
+    Raises:
+        ValueError: no ladder, or one that is empty, not 1-D or not finite.
+        TypeError: a ladder does not hold real numbers.
+
+    Example:
+        >>> axial_frequencies([1.0, 0.1], [1.0]).tolist()
+        [[1.0, 0.1, 0.0], [0.0, 0.0, 1.0]]
+    """
+    if not ladders:
+        raise ValueError("axial_frequencies needs at least 1 ladder, got 0")
+    rows = [_ladder(ladder, f"ladders[{axis}]") for axis, ladder in enumerate(ladders)]
+    matrix = np.zeros((len(rows), sum(row.size for row in rows)))
+    start = 0
+    for axis, row in enumerate(rows):
+        matrix[axis, start : start + row.size] = row
+        start += row.size
+    return matrix
+
+
+def mrope_frequencies(
+    inv_freq: Array, sections: Sequence[int], *, interleaved: bool = False
+) -> NDArray[np.float64]:
+    """The axes share one ladder: each pair keeps its frequency and reads one axis.
+
+    Chunked (Wang et al., Qwen2-VL, arXiv:2409.12191, section 2.1): the first sections[0] pairs
+    read axis 0 (time), the next sections[1] read axis 1 (row), and so on. Interleaved (Huang et
+    al., arXiv:2510.23095; Qwen3-VL): the axes take turns, pair j reads axis j mod n_axes until
+    that axis has its share, and axis 0 takes whatever the others leave. This order is over
+    frequencies; it has nothing to do with the "interleaved" layout of channels.
+
+    A token whose axes all hold m gets the table of plain RoPE at m, exactly: text stays text.
+
+    Args:
+        inv_freq: the ladder, shape (pairs,).
+        sections: pairs that read each axis; mrope_section in a config.json. Their sum is pairs.
+        interleaved: mrope_interleaved in a config.json.
+
+    Returns:
+        NumPy float64, shape (n_axes, pairs).
+
+    Raises:
+        ValueError: the sections do not add up to pairs, a section is negative or too long to be
+            interleaved, or inv_freq is empty, not 1-D or not finite.
+        TypeError: a section is not an integer.
+
+    Example:
+        >>> mrope_frequencies([1.0, 0.1, 0.01], [1, 1, 1]).tolist()
+        [[1.0, 0.0, 0.0], [0.0, 0.1, 0.0], [0.0, 0.0, 0.01]]
+    """
+    ladder = _ladder(inv_freq, "inv_freq")
+    shares = [whole_number(share, f"sections[{a}]", 0) for a, share in enumerate(sections)]
+    if sum(shares) != ladder.size:
+        raise ValueError(
+            f"sections must add up to the {ladder.size} pairs of inv_freq, "
+            f"got {shares} with sum {sum(shares)}"
+        )
+    axis_of_pair = (
+        _interleaved(shares) if interleaved else np.repeat(np.arange(len(shares)), shares)
+    )
+    matrix = np.zeros((len(shares), ladder.size))
+    matrix[axis_of_pair, np.arange(ladder.size)] = ladder
+    return matrix
+
+
+def _interleaved(shares: list[int]) -> NDArray[np.intp]:
+    """Which axis each pair reads when the axes take turns."""
+    axes, pairs = len(shares), sum(shares)
+    axis_of_pair = np.zeros(pairs, dtype=np.intp)
+    for axis, share in enumerate(shares[1:], start=1):
+        room = len(range(axis, pairs, axes))
+        if share > room:
+            raise ValueError(
+                f"sections[{axis}] must be at most {room} to interleave {axes} axes over "
+                f"{pairs} pairs, got {share}"
+            )
+        axis_of_pair[axis : axis + axes * share : axes] = axis
+    return axis_of_pair
+
+
+def mixed_frequencies(dim: int, headings: Array, *, base: float = 10.0) -> NDArray[np.float64]:
+    """Where mixed two-axis frequencies start before they learn: a compass for each head.
+
+    Half of a head's pairs point along its heading φ, half at right angles to it, both with
+    lengths base^(−4j/dim) for j from 0. Heo et al., RoPE-ViT, arXiv:2403.13298 (mixed learnable
+    frequency), and its released code, whose base here is 10.
+
+    Args:
+        dim: channels that rotate; divisible by 4.
+        headings: φ in radians, shape (heads,).
+        base: at least 1.
+
+    Returns:
+        NumPy float64, shape (heads, 2, dim/2).
+
+    Raises:
+        ValueError: dim does not divide by 4, base is below 1, or headings are empty, not 1-D or
+            not finite.
+        TypeError: dim is not an integer, or headings do not hold real numbers.
+
+    Example:
+        >>> mixed_frequencies(4, [0.0]).round(3).tolist()
+        [[[1.0, 0.0], [0.0, 1.0]]]
+    """
+    if even_number(dim, "dim") % 4:
+        raise ValueError(f"dim must divide by 4 for two directions of pairs, got {dim}")
+    base = real_number(base, "base")
+    if base < 1.0:
+        raise ValueError(f"base must be at least 1, got {base}")
+    lengths = base ** (-np.arange(0, dim, 4, dtype=np.float64) / dim)
+    angles = _ladder(headings, "headings")[:, None] + np.array([0.0, math.pi / 2])
+    compass = np.stack([np.cos(angles), np.sin(angles)], axis=1)  # (heads, axis, direction)
+    return (compass[..., None] * lengths).reshape(angles.shape[0], 2, dim // 2)
+
+
+def axes_cos_sin(
+    positions: Array,
+    frequencies: Array,
+    *,
+    attention_factor: float = 1.0,
+    dtype: Any = None,
+) -> tuple[Array, Array]:
+    """The tables cos(Σ_a m_a θ_aj) and sin(Σ_a m_a θ_aj), both times attention_factor.
+
+    Kinds, devices, dtypes and precision are those of cos_sin: made in float64, rounded once.
+
+    Args:
+        positions: shape (..., seq, n_axes). transformers keeps its axes first, (3, batch, seq):
+            move them last. Beside x (batch, heads, seq, dim), per-batch positions carry a heads
+            axis: (batch, 1, seq, n_axes).
+        frequencies: θ_aj in radians per step, shape (n_axes, pairs), or (heads, n_axes, pairs)
+            with a matrix for each head; NumPy, or the kind of positions.
+        attention_factor: positive, as in cos_sin.
+        dtype: floating dtype of the tables; None is float32.
+
+    Returns:
+        Two arrays of shape (..., seq, pairs), or (..., heads, seq, pairs) with a matrix for each
+        head. For torch they are differentiable in frequencies and in floating positions.
+
+    Raises:
+        ValueError: the axes of positions and frequencies differ in number, or as cos_sin.
+        TypeError: as cos_sin.
+
+    Example:
+        >>> from rope_lib import inverse_frequencies
+        >>> ladder = inverse_frequencies(4)
+        >>> cos, sin = axes_cos_sin(grid_positions(3, 5), axial_frequencies(ladder, ladder))
+        >>> cos.shape
+        (15, 4)
+    """
+    positions, frequencies = _checked(positions, frequencies)
+    readable = is_numpy(frequencies) and frequencies.ndim == 2 and not compiling()
+    if readable and (np.count_nonzero(frequencies, axis=0) <= 1).all():
+        return _one_axis_each(positions, frequencies, attention_factor, dtype)
+    return _all_axes(positions, frequencies, attention_factor, dtype)
+
+
+def _one_axis_each(
+    positions: Array, frequencies: NDArray[np.float64], factor: float, dtype: Any
+) -> tuple[Array, Array]:
+    """Tables of pairs that read one axis each, equal bit for bit to cos_sin of that axis."""
+    axis_of_pair = (frequencies != 0.0).argmax(axis=0)
+    pairs_of_axis = [np.flatnonzero(axis_of_pair == axis) for axis in range(len(frequencies))]
+    parts = [
+        cos_sin(
+            positions[..., axis], frequencies[axis, pairs], attention_factor=factor, dtype=dtype
+        )
+        for axis, pairs in enumerate(pairs_of_axis)
+        if pairs.size
+    ]
+    order = np.argsort(np.concatenate(pairs_of_axis))
+    cos, sin = (_joined(columns, order) for columns in zip(*parts, strict=True))
+    return cos, sin
+
+
+def _joined(columns: Sequence[Array], order: NDArray[np.intp]) -> Array:
+    xp = namespace(columns[0])
+    table = xp.concat(columns, axis=-1)
+    index = like(order, table, "order")
+    return table.index_select(-1, index) if is_torch(table) else xp.take(table, index, axis=-1)
+
+
+def _all_axes(
+    positions: Array, frequencies: Array, factor: float, dtype: Any
+) -> tuple[Array, Array]:
+    """Tables of pairs that read every axis: the angles themselves go to cos_sin, times 1."""
+    if is_jax(positions) and not (is_traced_jax(positions) or is_traced_jax(frequencies)):
+        # JAX may lack float64: angles are made in NumPy, as cos_sin does.
+        cos, sin = _all_axes(np.asarray(positions), np.asarray(frequencies), factor, dtype)
+        return like(cos, positions, "cos"), like(sin, positions, "sin")
+    positions = _float64(positions, "positions")
+    frequencies = _float64(like(frequencies, positions, "frequencies"), "frequencies")
+    # A sum, not a matrix product, which autocast and TF32 would round to 10 bits.
+    angles = sum(
+        positions[..., axis, None] * frequencies[..., axis, None, :]
+        for axis in range(positions.shape[-1])
+    )
+    cos, sin = cos_sin(angles, np.ones(1), attention_factor=factor, dtype=dtype)
+    return cos[..., 0], sin[..., 0]
+
+
+def _checked(positions: Array, frequencies: Array) -> tuple[Array, Array]:
+    """Both as arrays whose axes match, or the rule that they break."""
+    follows = not is_array(positions)
+    positions, frequencies = (
+        from_python(positions, "positions"),
+        from_python(frequencies, "frequencies"),
+    )
+    if follows:
+        positions = like(positions, frequencies, "positions")
+    if frequencies.ndim < 2 or 0 in frequencies.shape:
+        raise ValueError(
+            f"frequencies must have shape (n_axes, pairs) or (heads, n_axes, pairs), "
+            f"got {tuple(frequencies.shape)}"
+        )
+    axes = frequencies.shape[-2]
+    if positions.ndim < 1 or positions.shape[-1] != axes:
+        raise ValueError(
+            f"positions must have shape (..., seq, {axes}), the {axes} axes of frequencies last, "
+            f"got {tuple(positions.shape)}"
+        )
+    return positions, frequencies
+
+
+def _ladder(values: Array, name: str) -> NDArray[np.float64]:
+    """Values as a 1-D NumPy array of float64."""
+    values = as_floating(values, name)
+    values = values.detach().cpu() if is_torch(values) else values
+    if values.ndim != 1 or values.shape[0] == 0:
+        raise ValueError(f"{name} must have shape (n,), n at least 1, got {tuple(values.shape)}")
+    check_finite(values, name)
+    return np.asarray(values, dtype=np.float64)
