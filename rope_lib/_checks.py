@@ -71,6 +71,6 @@ def real_number(value: Any, name: str) -> float:
         number = float(value)
     except OverflowError:
         number = math.inf
-    if not math.isfinite(number):
+    if not -math.inf < number < math.inf:  # math.isfinite refuses torch.compile's symbols
         raise ValueError(f"{name} must be finite, got {number}")
     return number

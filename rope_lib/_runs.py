@@ -1,7 +1,7 @@
 """The tables of a long run of consecutive positions, composed instead of computed one by one.
 
-e^{i(m + n)θ} = e^{imθ} e^{inθ}: with one table for every 512th position and one for the 512
-steps between, each further entry costs one complex product in place of a cosine and a sine. The
+e^{i(m + n)θ} = e^{imθ} e^{inθ}: with one table for every 512th position, say, and one for the
+512 steps between, each further entry costs one complex product in place of a cosine and a sine. The
 factors are complex128, so that the product is off by a few 2^−53 before it is rounded to float32.
 """
 

@@ -98,9 +98,9 @@ def _float64(x: Array, name: str) -> Array:
     if kind not in ("integral", "real floating"):
         raise TypeError(f"{name} must hold real numbers, got dtype {x.dtype}")
     xp = namespace(x)
-    if name == "positions" and kind == "real floating" and xp.finfo(x.dtype).bits < 32:
+    if name != "inv_freq" and kind == "real floating" and xp.finfo(x.dtype).bits < 32:
         raise TypeError(
-            f"positions must be integers or at least float32, got {x.dtype}, "
+            f"{name} must be integers or at least float32, got {x.dtype}, "
             f"which cannot tell neighbouring positions apart"
         )
     _refuse_traced_without_x64(x, name)

@@ -236,26 +236,20 @@ def axes_cos_sin(
 def _one_axis_each(
     positions: Array, frequencies: NDArray[np.float64], factor: float, dtype: Any
 ) -> tuple[Array, Array]:
-    """Tables of pairs that read one axis each, equal bit for bit to cos_sin of that axis."""
-    axis_of_pair = (frequencies != 0.0).argmax(axis=0)
-    pairs_of_axis = [np.flatnonzero(axis_of_pair == axis) for axis in range(len(frequencies))]
-    parts = [
-        cos_sin(
-            positions[..., axis], frequencies[axis, pairs], attention_factor=factor, dtype=dtype
-        )
-        for axis, pairs in enumerate(pairs_of_axis)
-        if pairs.size
-    ]
-    order = np.argsort(np.concatenate(pairs_of_axis))
-    cos, sin = (_joined(columns, order) for columns in zip(*parts, strict=True))
+    """Tables of pairs that read one axis each, equal bit for bit to cos_sin of that axis.
+
+    Each axis makes the whole ladder's table, because cos_sin composes long runs of positions by
+    a rule that depends on the number of pairs, and rounds accordingly.
+    """
+    axis_of_pair, ladder = (frequencies != 0.0).argmax(axis=0), frequencies.sum(axis=0)
+    xp = namespace(positions)
+    options = {"attention_factor": factor, "dtype": dtype}
+    cos, sin = cos_sin(positions[..., 0], ladder, **options)
+    for axis in range(1, len(frequencies)):
+        cos_here, sin_here = cos_sin(positions[..., axis], ladder, **options)
+        reads = like(axis_of_pair == axis, positions, "frequencies")
+        cos, sin = xp.where(reads, cos_here, cos), xp.where(reads, sin_here, sin)
     return cos, sin
-
-
-def _joined(columns: Sequence[Array], order: NDArray[np.intp]) -> Array:
-    xp = namespace(columns[0])
-    table = xp.concat(columns, axis=-1)
-    index = like(order, table, "order")
-    return table.index_select(-1, index) if is_torch(table) else xp.take(table, index, axis=-1)
 
 
 def _all_axes(
@@ -267,7 +261,7 @@ def _all_axes(
         cos, sin = _all_axes(np.asarray(positions), np.asarray(frequencies), factor, dtype)
         return like(cos, positions, "cos"), like(sin, positions, "sin")
     positions = _float64(positions, "positions")
-    frequencies = _float64(like(frequencies, positions, "frequencies"), "frequencies")
+    frequencies = like(frequencies, positions, "frequencies")
     # A sum, not a matrix product, which autocast and TF32 would round to 10 bits.
     angles = sum(
         positions[..., axis, None] * frequencies[..., axis, None, :]
@@ -297,7 +291,7 @@ def _checked(positions: Array, frequencies: Array) -> tuple[Array, Array]:
             f"positions must have shape (..., seq, {axes}), the {axes} axes of frequencies last, "
             f"got {tuple(positions.shape)}"
         )
-    return positions, frequencies
+    return positions, _float64(frequencies, "frequencies")
 
 
 def _ladder(values: Array, name: str) -> NDArray[np.float64]:

@@ -37,7 +37,7 @@ def inverse_frequencies(dim: int, base: float = 10_000.0) -> NDArray[np.float64]
 
 
 def wavelengths(inv_freq: Array) -> Array:
-    """2π/|θ_j|: after how many tokens pair j has made one full turn.
+    """Tokens until pair j has made one full turn: 2π over the size of θ_j.
 
     Args:
         inv_freq: radians per token, any shape and kind.

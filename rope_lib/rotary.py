@@ -15,12 +15,13 @@ from rope_lib._arrays import (
     dtype_kind,
     from_python,
     is_array,
+    is_jax,
     is_torch,
     like,
     namespace,
     widest,
 )
-from rope_lib.angles import cos_sin
+from rope_lib.angles import _float64, cos_sin
 from rope_lib.layout import Layout, check_layout
 
 
@@ -85,10 +86,12 @@ def rerotate(k: Array, delta: Array, inv_freq: Array, *, layout: Layout = "inter
         ValueError: as cos_sin and apply_rope.
         TypeError: as cos_sin and apply_rope.
     """
-    k, delta = from_python(k, "k"), from_python(delta, "delta")
+    k = from_python(k, "k")
     if dtype_kind(k) != "real floating":
         raise TypeError(f"k must be floating, got dtype {k.dtype}")
-    delta = like(delta, k, "delta")
+    if not is_jax(k):  # where there may be no float64, the tables are better made by NumPy
+        delta = like(_float64(from_python(delta, "delta"), "delta"), k, "delta")
+        delta = delta.to(k.device) if is_torch(k) else delta
     cos, sin = cos_sin(delta, inv_freq, dtype=widest(namespace(k), k))
     return apply_rope(k, cos, sin, layout=layout)
 

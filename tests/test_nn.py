@@ -81,7 +81,7 @@ def by_the_book(x: torch.Tensor, positions: list[int], base: float, layout: str)
     return turned
 
 
-# --- what it computes ---------------------------------------------------------------------------
+# --- what it computes -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("layout", ["interleaved", "half"])
@@ -141,9 +141,7 @@ def test_a_shared_key_head_scores_as_its_copies_do():
     copies = k.repeat_interleave(HEADS // KEY_HEADS, 1)
     copies_turned = RotaryEmbedding(DIM)(q, copies)[1]
     shared = k_turned.repeat_interleave(HEADS // KEY_HEADS, 1)
-    torch.testing.assert_close(
-        q_turned @ copies_turned.mT, q_turned @ shared.mT, rtol=0, atol=1e-5
-    )
+    torch.testing.assert_close(q_turned @ copies_turned.mT, q_turned @ shared.mT, rtol=0, atol=1e-5)
 
 
 def test_partial_rotary_leaves_the_rest_and_divides_by_the_part():
@@ -176,9 +174,7 @@ def test_the_attention_factor_is_applied_and_the_softmax_multiplier_handed_on():
     rope = RotaryEmbedding(64, scaling=deepseek)
     assert rope.attention_factor == 1.0
     assert rope.softmax_multiplier == pytest.approx(1.5896, abs=5e-5)
-    doubled = RotaryEmbedding(
-        DIM, scaling=scaling.Frequencies(inverse_frequencies(DIM), 2.0, 1.5)
-    )
+    doubled = RotaryEmbedding(DIM, scaling=scaling.Frequencies(inverse_frequencies(DIM), 2.0, 1.5))
     assert doubled.softmax_multiplier == 1.5
     torch.testing.assert_close(
         doubled(q, k)[0], 2.0 * RotaryEmbedding(DIM)(q, k)[0], rtol=0, atol=1e-5
@@ -223,7 +219,7 @@ def test_its_text_says_what_it_is():
     )
 
 
-# --- dtypes -------------------------------------------------------------------------------------
+# --- dtypes ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
@@ -354,7 +350,7 @@ def test_autocast_leaves_the_angles_alone():
             assert torch.equal(got, expected)
 
 
-# --- gradients ----------------------------------------------------------------------------------
+# --- gradients ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("layout", ["interleaved", "half"])
@@ -398,8 +394,8 @@ def test_frequencies_learn():
     q, k = tensors(seq=3, dim=4)
     target_q, target_k = RotaryEmbedding(4, base=100.0)(q, k)
     rope = RotaryEmbedding(4, base=400.0, learnable=True).bfloat16()
-    optimiser = torch.optim.Adam(rope.parameters(), lr=3e-3)
-    for _ in range(60):
+    optimiser = torch.optim.Adam(rope.parameters(), lr=1e-2)
+    for _ in range(150):
         optimiser.zero_grad()
         q_turned, k_turned = rope(q, k)
         loss = (q_turned - target_q).square().mean() + (k_turned - target_k).square().mean()
@@ -408,7 +404,7 @@ def test_frequencies_learn():
     assert rope.inv_freq[1].item() == pytest.approx(0.1, abs=2e-3)
 
 
-# --- compile and export -------------------------------------------------------------------------
+# --- compile and export ---------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -419,20 +415,28 @@ def fresh_compiler():
 
 
 @pytest.mark.usefixtures("fresh_compiler")
-@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
-@pytest.mark.parametrize("layout", ["interleaved", "half"])
-@pytest.mark.parametrize("angles", ["float64", "float32"])
-@pytest.mark.parametrize("learnable", [False, True])
+@pytest.mark.parametrize(
+    ("backend", "layout", "angles", "learnable"),
+    [
+        ("eager", "interleaved", "float64", False),
+        ("aot_eager", "half", "float64", True),
+        ("aot_eager", "interleaved", "float32", False),
+        ("eager", "half", "float32", True),
+    ],
+)
 def test_compiles_in_one_graph(backend, layout, angles, learnable):
     rope = RotaryEmbedding(DIM, layout=layout, angles=angles, learnable=learnable, rotary_dim=12)
     compiled = torch.compile(rope, fullgraph=True, backend=backend)
     batched = torch.arange(BATCH * SEQ).reshape(BATCH, SEQ) + FAR
-    for positions in (None, torch.arange(40, 40 + SEQ), batched):
-        for dtype in (torch.float32, torch.bfloat16):
-            q, k = tensors(dtype=dtype)
-            expected = rope(q, k, positions)
-            for got, wanted in zip(compiled(q, k, positions), expected, strict=True):
-                torch.testing.assert_close(got, wanted, rtol=0, atol=1e-6 if q.itemsize > 2 else 0.04)
+    for positions, dtype, bound in (
+        (None, torch.float32, 1e-6),
+        (batched, torch.float32, 1e-6),
+        (torch.arange(40, 40 + SEQ), torch.bfloat16, 0.04),
+    ):
+        q, k = tensors(dtype=dtype)
+        expected = rope(q, k, positions)
+        for got, wanted in zip(compiled(q, k, positions), expected, strict=True):
+            torch.testing.assert_close(got, wanted, rtol=0, atol=bound)
 
 
 @pytest.mark.usefixtures("fresh_compiler")
@@ -444,7 +448,8 @@ def test_compiled_once_for_every_length_and_position():
         graphs += 1
         return graph.forward
 
-    rope = RotaryEmbedding(DIM)
+    found = scaling.Frequencies(inverse_frequencies(DIM), attention_factor=1.3)
+    rope = RotaryEmbedding(DIM, scaling=found)
     compiled = torch.compile(rope, fullgraph=True, backend=count, dynamic=True)
     for seq in (5, 9, 33, 70):
         q, k = tensors(seq)
@@ -473,9 +478,10 @@ def test_gradients_when_compiled(learnable):
 
 
 @pytest.mark.usefixtures("fresh_compiler")
-@pytest.mark.parametrize("strict", [False, True])
-@pytest.mark.parametrize("given", [False, True])
-@pytest.mark.parametrize("learnable", [False, True])
+@pytest.mark.parametrize(
+    ("strict", "given", "learnable"),
+    [(False, True, False), (False, False, True), (True, True, True), (True, False, False)],
+)
 def test_exports_for_any_length(strict, given, learnable):
     rope = RotaryEmbedding(DIM, layout="half", learnable=learnable)
     batch, seq = torch.export.Dim("batch", max=64), torch.export.Dim("seq", max=4096)
@@ -499,10 +505,24 @@ def test_exports_for_any_length(strict, given, learnable):
 
 
 @pytest.mark.usefixtures("fresh_compiler")
-def test_an_unmoved_module_compiles():
-    rope = RotaryEmbedding(DIM)
-    q, k = (x.to("meta") for x in tensors())
-    assert torch.compile(rope, fullgraph=True, backend="eager")(q, k)[0].shape == q.shape
+def test_a_module_on_another_device_than_its_tensors_compiles():
+    rope, moved = RotaryEmbedding(DIM), RotaryEmbedding(DIM)
+    moved.inv_freq = moved.inv_freq.to("meta")
+    q, k = tensors()
+    compiled = torch.compile(moved, fullgraph=True, backend="eager")
+    torch.testing.assert_close(compiled(q, k)[0], rope(q, k)[0], rtol=0, atol=1e-6)
+
+
+@pytest.mark.usefixtures("fresh_compiler")
+def test_layers_of_different_factors_compile_beside_each_other():
+    layers = [
+        RotaryEmbedding(DIM, scaling=scaling.Frequencies(inverse_frequencies(DIM), factor))
+        for factor in (1.0, 1.2, 1.4, 1.6)
+    ]
+    q, k = tensors()
+    for layer in layers:
+        compiled = torch.compile(layer, fullgraph=True, backend="eager")
+        torch.testing.assert_close(compiled(q, k)[0], layer(q, k)[0], rtol=0, atol=1e-6)
 
 
 def test_vmap_over_positions():
@@ -619,7 +639,7 @@ def test_a_llama_with_our_rotary_gives_the_same_states(name, angles):
         torch.testing.assert_close(ours, theirs, rtol=0, atol=2e-5)
 
 
-# --- mixed frequencies -----------------------------------------------------------------------------
+# --- mixed frequencies ----------------------------------------------------------------------------
 
 
 def test_mixed_rotary_turns_by_the_sum_over_the_axes():
@@ -645,7 +665,9 @@ def test_mixed_rotary_turns_by_the_sum_over_the_axes():
 def test_mixed_rotary_takes_positions_for_each_row_of_a_batch():
     rope = MixedRotaryEmbedding(DIM, num_heads=KEY_HEADS, layout="half")
     q, k = tensors(seq=6)
-    cells = torch.stack([torch.from_numpy(grid_positions(2, 3)), torch.from_numpy(grid_positions(3, 2))])
+    cells = torch.stack(
+        [torch.from_numpy(grid_positions(2, 3)), torch.from_numpy(grid_positions(3, 2))]
+    )
     together = rope(q, k, cells)
     for row in range(BATCH):
         alone = rope(q[row, None], k[row, None], cells[row])
@@ -681,7 +703,7 @@ def test_mixed_rotary_on_meta_gets_its_values_back():
     torch.testing.assert_close(lengths, expected.repeat(3, 2))
 
 
-# --- what is refused --------------------------------------------------------------------------------
+# --- what is refused ------------------------------------------------------------------------------
 
 LLAMA3 = SCALINGS["llama3"]
 ANOTHER = scaling.Frequencies(inverse_frequencies(64))
@@ -758,13 +780,21 @@ ONES = torch.ones(2, 4, 5, 16)
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"q": ONES[0]}, ValueError, r"q must have shape \(batch, heads, seq, 16\), got \(4, 5, 16\)"),
+        (
+            {"q": ONES[0]},
+            ValueError,
+            r"q must have shape \(batch, heads, seq, 16\), got \(4, 5, 16\)",
+        ),
         ({"k": ONES[..., :8]}, ValueError, r"k must have shape .* got \(2, 4, 5, 8\)"),
         ({"k": ONES[:1]}, ValueError, "q and k must have one batch and one seq"),
         ({"k": ONES[:, :, :4]}, ValueError, "rotate a key once, when it is new"),
         ({"q": ONES.numpy()}, TypeError, "q must be a torch tensor, got ndarray"),
         ({"q": ONES.long()}, TypeError, "must be floating, got dtype torch.int64"),
-        ({"positions": torch.arange(4)}, ValueError, r"must have shape \(5,\) or \(2, 5\), got \(4,\)"),
+        (
+            {"positions": torch.arange(4)},
+            ValueError,
+            r"must have shape \(5,\) or \(2, 5\), got \(4,\)",
+        ),
         ({"positions": torch.tensor(3)}, ValueError, r"got \(\)"),
         ({"positions": torch.zeros(3, 5)}, ValueError, r"got \(3, 5\)"),
         ({"positions": torch.zeros(2, 1, 5)}, ValueError, r"got \(2, 1, 5\)"),
@@ -800,7 +830,11 @@ def test_bad_arguments_of_mixed_are_refused(arguments, error, message):
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"q": ONES[:, :3]}, ValueError, "k must have 2 heads and q a multiple of them, got 2 and 3"),
+        (
+            {"q": ONES[:, :3]},
+            ValueError,
+            "k must have 2 heads and q a multiple of them, got 2 and 3",
+        ),
         ({"k": ONES}, ValueError, "got 4 and 4"),
         ({"positions": torch.zeros(5)}, ValueError, r"must have shape \(5, 2\) or \(2, 5, 2\)"),
         ({"positions": torch.zeros(5, 3)}, ValueError, r"got \(5, 3\)"),

@@ -180,7 +180,11 @@ def test_half_precision_is_computed_in_float32():
         (lambda: rotate([1, [2]], 1), ValueError, "vectors must be a number or a rectangular"),
         (lambda: rotate(None, 1), TypeError, "vectors must hold numbers, got NoneType"),
         (lambda: rotation_matrix(math.inf), ValueError, "theta must be finite, got inf"),
-        (lambda: rotation_matrix([1.0, math.nan, 2.0]), ValueError, "theta must be finite, got nan"),
+        (
+            lambda: rotation_matrix([1.0, math.nan, 2.0]),
+            ValueError,
+            "theta must be finite, got nan",
+        ),
         (lambda: rotation_matrix(True), TypeError, "theta must hold real numbers, got dtype bool"),
         (lambda: rotation_matrix(10**30), TypeError, "theta must hold numbers, got int"),
         (lambda: as_complex([1, 2, 3]), ValueError, "even last axis, got 3"),

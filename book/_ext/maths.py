@@ -15,6 +15,7 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.errors import ExtensionError
+from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 
@@ -74,6 +75,26 @@ class Katex:
 KATEX_SERVER = Katex()
 
 
+class KeepPunctuation(SphinxPostTransform):
+    """Hold a formula and the comma or full stop behind it on one line."""
+
+    default_priority = 900
+    formats = ("html",)
+
+    def run(self, **_: Any) -> None:
+        for formula in list(self.document.findall(nodes.math)):
+            after = formula.next_node(descend=False, siblings=True)
+            if not isinstance(after, nodes.Text):
+                continue
+            rest = after.lstrip(".,;:?!)’”")
+            tail = after[: len(after) - len(rest)]
+            if tail:
+                after.parent.replace(after, nodes.Text(rest))
+                together = nodes.inline(classes=["math-and-tail"])
+                formula.replace_self(together)
+                together += [formula, nodes.Text(tail)]
+
+
 def html(node: nodes.Element, display: bool) -> str:
     answer = KATEX_SERVER.render(node.astext(), display)
     if "error" in answer:
@@ -119,6 +140,7 @@ def copy_assets(app: Any, _error: Exception | None) -> None:
 def setup(app: Any) -> dict[str, bool]:
     app.add_html_math_renderer("katex", (visit_math, None), (visit_math_block, None))
     app.add_css_file("../katex/katex.min.css")
+    app.add_post_transform(KeepPunctuation)
     app.connect("build-finished", copy_assets)
     app.connect("build-finished", KATEX_SERVER.stop)
     # One Node process per worker would be started by a parallel write; this book is small.

@@ -487,18 +487,29 @@ def test_one_views_off_leaves_links_and_other_views_alone(widget_page, page_fact
     source = """
     export default {
       render({ model, el }) {
-        model.on("change:x", () => { el.textContent = model.get("x"); });
-        if (model.get("first")) { model.set("first", false); model.off("change:x"); }
-        el.textContent = "at rest";
+        const text = document.createElement("output");
+        model.on("change:x", () => { text.textContent = model.get("x"); });
+        const button = (name, act) => {
+          const element = document.createElement("button");
+          element.textContent = name;
+          element.onclick = act;
+          el.append(element);
+        };
+        button("Off", () => model.off("change:x"));
+        button("Set", () => model.set("x", 5));
+        el.append(text);
       },
     };
     """
-    figure, slider = module(source, x=1, first=True), w.IntSlider(1, 0, 9, description="m")
+    figure, slider = module(source, x=1), w.IntSlider(1, 0, 9, description="m")
     w.jslink((slider, "value"), (figure, "x"))
     page = page_factory(widget_page(figure, figure, slider))
     page.locator(".sw-figure[data-live]").nth(1).wait_for()
+    page.get_by_role("button", name="Off").first.click()
     page.get_by_label("m").press("ArrowRight")
-    assert page.locator(".sw-figure").all_text_contents() == ["at rest", "2"]
+    assert page.locator(".sw-figure output").all_text_contents() == ["", "2"]
+    page.get_by_role("button", name="Set").last.click()
+    assert page.get_by_label("m").input_value() == "5"
 
 
 def test_a_binary_trait_arrives_as_a_view_of_its_bytes(widget_page, page_factory):
