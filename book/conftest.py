@@ -1,8 +1,9 @@
-"""What nbval needs to compare notebooks whose execution counts are not in git."""
+"""What nbval needs to compare notebooks that keep no execution counts."""
 
 
 def pytest_itemcollected(item):
-    # nbval calls a cell with outputs and no count "unrun" and refuses it, and compares nothing in
-    # a cell without a count. `tools/notebooks.py refresh` ran every cell that is stored.
+    # Without a count nbval calls a cell that has outputs "unrun" and refuses
+    # it, and compares nothing in one that has none. Every stored cell was run
+    # by `tools/notebooks.py refresh`.
     if type(item).__name__ == "IPyNbCell":
         item.cell.execution_count = 1

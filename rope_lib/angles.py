@@ -82,14 +82,20 @@ def _tables(positions: Array, inv_freq: Array, factor: float, dtype: Any) -> tup
 
 
 def _same_kind(positions: Array, inv_freq: Array) -> tuple[Array, Array]:
-    follows = not is_array(positions)
+    """Both in the kind and on the device of positions, which a number or a list leaves open."""
+    decides = is_array(positions)
     positions, inv_freq = from_python(positions, "positions"), from_python(inv_freq, "inv_freq")
-    if follows:
-        positions = like(positions, inv_freq, "positions")
+    if not decides:
+        positions = _follow(positions, inv_freq)
     inv_freq = like(inv_freq, positions, "inv_freq")
-    if is_torch(inv_freq):
-        inv_freq = inv_freq.to(positions.device)
-    return positions, inv_freq
+    return positions, inv_freq.to(positions.device) if is_torch(inv_freq) else inv_freq
+
+
+def _follow(positions: Array, inv_freq: Array) -> Array:
+    """Positions that were a number or a list: NumPy, or torch where torch compiles."""
+    if is_torch(positions):
+        return positions.to(inv_freq.device) if is_torch(inv_freq) else positions
+    return like(positions, inv_freq, "positions")
 
 
 def _float64(x: Array, name: str) -> Array:

@@ -227,9 +227,10 @@ def axes_cos_sin(
         (15, 4)
     """
     positions, frequencies = _checked(positions, frequencies)
-    readable = is_numpy(frequencies) and frequencies.ndim == 2 and not compiling()
-    if readable and (np.count_nonzero(frequencies, axis=0) <= 1).all():
-        return _one_axis_each(positions, frequencies, attention_factor, dtype)
+    if is_numpy(frequencies) and not compiling():
+        frequencies = _float64(frequencies, "frequencies")
+        if frequencies.ndim == 2 and (np.count_nonzero(frequencies, axis=0) <= 1).all():
+            return _one_axis_each(positions, frequencies, attention_factor, dtype)
     return _all_axes(positions, frequencies, attention_factor, dtype)
 
 
@@ -261,7 +262,7 @@ def _all_axes(
         cos, sin = _all_axes(np.asarray(positions), np.asarray(frequencies), factor, dtype)
         return like(cos, positions, "cos"), like(sin, positions, "sin")
     positions = _float64(positions, "positions")
-    frequencies = like(frequencies, positions, "frequencies")
+    frequencies = _float64(like(frequencies, positions, "frequencies"), "frequencies")
     # A sum, not a matrix product, which autocast and TF32 would round to 10 bits.
     angles = sum(
         positions[..., axis, None] * frequencies[..., axis, None, :]
@@ -291,7 +292,7 @@ def _checked(positions: Array, frequencies: Array) -> tuple[Array, Array]:
             f"positions must have shape (..., seq, {axes}), the {axes} axes of frequencies last, "
             f"got {tuple(positions.shape)}"
         )
-    return positions, _float64(frequencies, "frequencies")
+    return positions, frequencies
 
 
 def _ladder(values: Array, name: str) -> NDArray[np.float64]:

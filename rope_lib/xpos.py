@@ -108,7 +108,7 @@ def _tables(
     cos, sin = cos_sin(positions, inv_freq, dtype=xp.float64)
     offsets = _float64(positions, "positions") - centre
     decay = xpos_decay(cos.shape[-1], gamma=gamma)
-    _check_range(offsets, -scale_base / math.log(decay[0]), centre, dtype)
+    _check_range(offsets, scale_base / math.log1p(1.0 / gamma), centre, dtype)
     logarithms = like(np.log(decay) / scale_base, positions, "decay")
     growth = xp.exp(offsets[..., None] * logarithms)
     return tuple(cast(t, dtype) for t in (cos * growth, sin * growth, cos / growth, sin / growth))

@@ -141,6 +141,8 @@ def run_one(path: Path) -> tuple[Any, float]:
         # A kernel warns at every start that its loopback connection is not encrypted.
         extra_arguments=["--IPKernelApp.log_level=ERROR"],
         timeout=120,
+        # One print may reach us in pieces; MyST-NB would put a line break between them.
+        coalesce_streams=True,
         # Timings would become cell metadata, and the cache's key holds cell metadata.
         record_timing=False,
         resources={"metadata": {"path": str(path.parent)}},

@@ -47,16 +47,17 @@ SCALINGS: Mapping[str, Callable[..., Frequencies]] = {
     "proportional": proportional,
 }
 
+_SIGNATURES = {name: inspect.signature(scaling).parameters for name, scaling in SCALINGS.items()}
+
 ROPE_TYPE_ALIASES: Mapping[str, str] = {"su": "longrope", "mrope": "default"}
 """Older names; "mrope" is the default frequencies, with positions of several axes."""
 
 
 def keywords(rope_type: str) -> dict[str, bool]:
     """The parameters that a rope_type takes, and whether each is required; seq_len left out."""
-    signature = inspect.signature(SCALINGS[rope_type])
     return {
         name: parameter.default is parameter.empty
-        for name, parameter in signature.parameters.items()
+        for name, parameter in _SIGNATURES[rope_type].items()
         if parameter.kind is parameter.KEYWORD_ONLY and name != "seq_len"
     }
 
@@ -108,6 +109,6 @@ def compute(
 ) -> Frequencies:
     """The scaling of that name, with what is not None of its parameters."""
     present = {name: value for name, value in parameters.items() if value is not None}
-    if seq_len is not None and "seq_len" in inspect.signature(SCALINGS[rope_type]).parameters:
+    if seq_len is not None and "seq_len" in _SIGNATURES[rope_type]:
         present["seq_len"] = seq_len
     return SCALINGS[rope_type](dim, base, **present)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -32,18 +34,26 @@ def draw(fragment: str) -> dict[str, Any]:
     Returns ``mounts``, the markup drawn in each ``.static-widget``, and ``problems``, each a dict
     of kind ("unsupported" or "error"), widget and text.
     """
-    command = [find_node(), str(PROGRAM)]
+    # A session of its own: `node` may be a launcher, whose end alone would leave Node running.
+    node = subprocess.Popen(
+        [find_node(), str(PROGRAM)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        start_new_session=True,
+    )
     try:
-        run = subprocess.run(
-            command, input=fragment, capture_output=True, text=True, encoding="utf-8",
-            timeout=TIMEOUT_S,
-        )  # fmt: skip
+        output, complaint = node.communicate(fragment, timeout=TIMEOUT_S)
     except subprocess.TimeoutExpired as error:
+        os.killpg(node.pid, signal.SIGKILL)
+        node.communicate()
         raise StillsError(f"drawing the stills took more than {TIMEOUT_S} s") from error
-    if run.returncode:
-        lines = run.stderr.strip().splitlines()
-        reason = next((line for line in lines if "Error" in line), f"status {run.returncode}")
-        hint = "; run `npm ci` first" if "ERR_MODULE_NOT_FOUND" in run.stderr else ""
+    if node.returncode:
+        lines = complaint.strip().splitlines()
+        reason = next((line for line in lines if "Error" in line), f"status {node.returncode}")
+        hint = "; run `npm ci` first" if "ERR_MODULE_NOT_FOUND" in complaint else ""
         raise StillsError(reason.strip() + hint)
-    result: dict[str, Any] = json.loads(run.stdout)
+    result: dict[str, Any] = json.loads(output)
     return result
