@@ -12,14 +12,19 @@ from rope_lib.axes import (
     mixed_frequencies,
     mrope_frequencies,
 )
+from rope_lib.config import RopeConfig, RopeConfigError
 from rope_lib.frequencies import inverse_frequencies, wavelengths
 from rope_lib.layout import Layout, convert_layout, convert_qk_weight, layout_permutation
 from rope_lib.plane import as_complex, as_real, conjugate_score, rotate, rotation_matrix
 from rope_lib.rotary import apply_rope, rerotate
+from rope_lib.scaling import Frequencies
 from rope_lib.xpos import xpos_cos_sin, xpos_decay
 
 __all__ = [
+    "Frequencies",
     "Layout",
+    "RopeConfig",
+    "RopeConfigError",
     "apply_rope",
     "as_complex",
     "as_real",

@@ -20,6 +20,15 @@ Array: TypeAlias = Any
 EXACT_LIMIT = 2**53
 """float64 holds every integer up to here; beyond, neighbouring positions collide."""
 
+NUMPY_KINDS = {
+    "b": "bool",
+    "i": "integral",
+    "u": "integral",
+    "f": "real floating",
+    "c": "complex floating",
+}
+"""np.isdtype knows no more, and fails on the dtypes that other packages add."""
+
 
 def is_torch(x: Any) -> bool:
     """Whether x is a torch tensor; never imports torch."""
@@ -72,8 +81,9 @@ def dtype_kind(x: Array) -> str:
     """One of "bool", "integral", "real floating", "complex floating", "other"."""
     if is_torch(x):
         return _torch_dtype_kind(x.dtype)
-    xp = namespace(x)
-    kinds = ("bool", "integral", "real floating", "complex floating")
+    if is_numpy(x):
+        return NUMPY_KINDS.get(x.dtype.kind, "other")
+    xp, kinds = namespace(x), ("bool", "integral", "real floating", "complex floating")
     return next((kind for kind in kinds if xp.isdtype(x.dtype, kind)), "other")
 
 
@@ -96,6 +106,13 @@ def widest(xp: Any, *arrays: Array) -> Any:
     # torch.result_type takes tensors, and lets those without axes count for less.
     promote = xp.promote_types if is_torch(arrays[0]) else xp.result_type
     return functools.reduce(promote, (array.dtype for array in arrays), xp.float32)
+
+
+def join(parts: list[Array]) -> Array:
+    """The parts one after the other along the last axis."""
+    # torch knows it as concat, too, but its vmap over backward passes only as cat.
+    xp = namespace(parts[0])
+    return (xp.cat if is_torch(parts[0]) else xp.concat)(parts, axis=-1)
 
 
 def from_python(value: Any, name: str) -> Array:

@@ -74,3 +74,11 @@ def real_number(value: Any, name: str) -> float:
     if not -math.inf < number < math.inf:  # math.isfinite refuses torch.compile's symbols
         raise ValueError(f"{name} must be finite, got {number}")
     return number
+
+
+def positive_number(value: Any, name: str) -> float:
+    """Value as a finite float above 0."""
+    number = real_number(value, name)
+    if number <= 0.0:
+        raise ValueError(f"{name} must be positive, got {number}")
+    return number

@@ -1,7 +1,7 @@
 """The tables of a long run of consecutive positions, composed instead of computed one by one.
 
 e^{i(m + n)θ} = e^{imθ} e^{inθ}: with one table for every 512th position, say, and one for the
-512 steps between, each further entry costs one complex product in place of a cosine and a sine. The
+512 steps between, each further entry costs one complex product, not a cosine and a sine. The
 factors are complex128, so that the product is off by a few 2^−53 before it is rounded to float32.
 """
 
@@ -34,7 +34,7 @@ def long_run(positions: Array, inv_freq: Array) -> tuple[float, NDArray[np.float
 
 
 def run_tables(start: float, length: int, inv_freq: NDArray[np.float64], factor: float) -> Tables:
-    """factor · cos and factor · sin of (start + m)θ_j, shape (length, pairs), float32."""
+    """Cosine and sine of (start + m)θ_j, times factor: shape (length, pairs), float32."""
     rows = max(1, BLOCK // len(inv_freq))
     fine = _turns(np.arange(rows), inv_freq)
     coarse = factor * _turns(start + np.arange(0, length, rows), inv_freq)

@@ -62,13 +62,18 @@ def apply_rope(
 class _Rotation(torch.autograd.Function):
     """Multiplication by an orthogonal matrix: the gradient turns back."""
 
+    generate_vmap_rule = True
+
     @staticmethod
     def forward(
-        ctx: Any, x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, layout: Layout
+        x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, layout: Layout
     ) -> torch.Tensor:
-        ctx.save_for_backward(cos, sin)
-        ctx.layout = layout
         return _rotate_into(torch.empty_like(x), x, cos, sin, layout)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> None:
+        _, cos, sin, ctx.layout = inputs
+        ctx.save_for_backward(cos, sin)
 
     @staticmethod
     def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor, None, None, None]:
@@ -76,21 +81,30 @@ class _Rotation(torch.autograd.Function):
         return apply_rope(grads[0], cos, sin, ctx.layout, True, None), None, None, None
 
 
-def _needs_plain(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> bool:
+def _needs_plain(*tensors: torch.Tensor) -> bool:
     """Whether something watches the operations, or the device is one that wants them fused."""
+    x, cos, sin = tensors
     tables_learn = torch.is_grad_enabled() and (cos.requires_grad or sin.requires_grad)
-    return (
-        torch.compiler.is_compiling()
-        or x.device.type != "cpu"
-        or tables_learn
-        or torch._C._are_functorch_transforms_active()
-        or any(type(t) not in (torch.Tensor, torch.nn.Parameter) for t in (x, cos, sin))
-        or any(forward_ad.unpack_dual(t).tangent is not None for t in (x, cos, sin))  # type: ignore[no-untyped-call]
-    )
+    if torch.compiler.is_compiling() or x.device.type != "cpu" or tables_learn:
+        return True
+    return any(_is_watched(tensor) for tensor in tensors)
+
+
+def _is_watched(t: torch.Tensor) -> bool:
+    """Whether t is a subclass, carries a forward derivative, or wraps another tensor."""
+    if type(t) not in (torch.Tensor, torch.nn.Parameter):
+        return True
+    if forward_ad.unpack_dual(t).tangent is not None:  # type: ignore[no-untyped-call]
+        return True
+    try:
+        t.data_ptr()
+    except RuntimeError:  # vmap and the other transforms hand out tensors without memory
+        return True
+    return False
 
 
 def _plain(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, layout: Layout) -> torch.Tensor:
-    rotated: torch.Tensor = rotate_pairs(torch, x, cos, sin, layout)
+    rotated: torch.Tensor = rotate_pairs(x, cos, sin, layout)
     return rotated
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from rope_lib._arrays import (
     Array,
     cast,
+    compiling,
     dtype_kind,
     from_python,
     is_array,
@@ -25,7 +26,7 @@ from rope_lib._arrays import (
     like,
     namespace,
 )
-from rope_lib._checks import check_exact, real_number
+from rope_lib._checks import check_exact, positive_number
 from rope_lib._runs import long_run, run_tables
 
 
@@ -52,23 +53,29 @@ def cos_sin(
 
     Raises:
         ValueError: a position or frequency is not finite or beyond 2**53, inv_freq is not 1-D or
-            is empty, attention_factor is not positive, or positions are traced by JAX without
-            64-bit floats. Positions on an accelerator are not read back when they are integers.
+            is empty, attention_factor is not positive, or JAX traces positions or is to hold
+            float64 tables while its jax_enable_x64 is off. Integers on an accelerator are not
+            read back to be checked.
         TypeError: positions are bool, complex or a 16-bit float, dtype is not floating, or
             inv_freq is neither NumPy nor of the kind of positions.
     """
-    factor = real_number(attention_factor, "attention_factor")
-    if factor <= 0.0:
-        raise ValueError(f"attention_factor must be positive, got {factor}")
+    factor = positive_number(attention_factor, "attention_factor")
     positions, inv_freq = _same_kind(positions, inv_freq)
     dtype = _table_dtype(dtype, positions)
     if is_jax(positions) and not (is_traced_jax(positions) or is_traced_jax(inv_freq)):
-        tables = _tables(np.asarray(positions), np.asarray(inv_freq), factor, np.dtype(dtype))
-        return like(tables[0], positions, "cos"), like(tables[1], positions, "sin")
+        dtype = np.dtype(dtype)
+        if dtype == np.float64 and not _jax_has_float64():
+            raise ValueError(
+                "dtype must be at most float32 while jax_enable_x64 is off, got float64"
+            )
+        cos, sin = _tables(np.asarray(positions), np.asarray(inv_freq), factor, dtype)
+        return like(cos, positions, "cos"), like(sin, positions, "sin")
     return _tables(positions, inv_freq, factor, dtype)
 
 
 def _tables(positions: Array, inv_freq: Array, factor: float, dtype: Any) -> tuple[Array, Array]:
+    for array, name in ((positions, "positions"), (inv_freq, "inv_freq")):
+        _refuse_traced_without_x64(array, name)  # both, before either is cast
     positions, inv_freq = _float64(positions, "positions"), _float64(inv_freq, "inv_freq")
     if inv_freq.ndim != 1 or inv_freq.shape[0] == 0:
         raise ValueError(f"inv_freq must have shape (dim/2,), got {tuple(inv_freq.shape)}")
@@ -87,6 +94,10 @@ def _same_kind(positions: Array, inv_freq: Array) -> tuple[Array, Array]:
     positions, inv_freq = from_python(positions, "positions"), from_python(inv_freq, "inv_freq")
     if not decides:
         positions = _follow(positions, inv_freq)
+    if is_jax(positions) and is_numpy(inv_freq):
+        return positions, inv_freq  # as a JAX array it would be float32 before the angles are
+    if is_numpy(inv_freq) and not compiling():
+        inv_freq = _float64(inv_freq, "inv_freq")  # checked here, before it leaves the host
     inv_freq = like(inv_freq, positions, "inv_freq")
     return positions, inv_freq.to(positions.device) if is_torch(inv_freq) else inv_freq
 
@@ -112,17 +123,22 @@ def _float64(x: Array, name: str) -> Array:
     _refuse_traced_without_x64(x, name)
     x = cast(x, xp.float64)
     on_host = not is_torch(x) or x.device.type == "cpu"
-    if on_host or kind == "real floating":
+    # Reading values back makes the host wait, so frequencies that live there are the caller's.
+    if on_host or (kind == "real floating" and name != "inv_freq"):
         check_exact(x, name)
     return x
 
 
 def _refuse_traced_without_x64(x: Array, name: str) -> None:
-    if is_traced_jax(x) and not sys.modules["jax"].config.jax_enable_x64:
+    if is_traced_jax(x) and not _jax_has_float64():
         raise ValueError(
             f"{name} are traced by JAX with jax_enable_x64 off, so angles would be float32; "
             f"make the tables outside jit, pass NumPy positions, or enable x64"
         )
+
+
+def _jax_has_float64() -> bool:
+    return bool(sys.modules["jax"].config.jax_enable_x64)
 
 
 def _table_dtype(dtype: Any, positions: Array) -> Any:

@@ -27,15 +27,14 @@ from rope_lib._arrays import (
     compiling,
     from_python,
     is_array,
-    is_jax,
     is_numpy,
     is_torch,
-    is_traced_jax,
     like,
-    namespace,
 )
-from rope_lib._checks import check_finite, even_number, real_number, whole_number
-from rope_lib.angles import _float64, cos_sin
+from rope_lib._axis_tables import all_axes, one_axis_each
+from rope_lib._checks import check_finite, even_number, positive_number, real_number, whole_number
+from rope_lib._parameters import items
+from rope_lib.angles import _float64, _table_dtype
 
 
 def grid_positions(*sizes: int) -> NDArray[np.int64]:
@@ -120,14 +119,17 @@ def mrope_frequencies(
     Raises:
         ValueError: the sections do not add up to pairs, a section is negative or too long to be
             interleaved, or inv_freq is empty, not 1-D or not finite.
-        TypeError: a section is not an integer.
+        TypeError: sections are no list, or one is not an integer.
 
     Example:
         >>> mrope_frequencies([1.0, 0.1, 0.01], [1, 1, 1]).tolist()
         [[1.0, 0.0, 0.0], [0.0, 0.1, 0.0], [0.0, 0.0, 0.01]]
     """
     ladder = _ladder(inv_freq, "inv_freq")
-    shares = [whole_number(share, f"sections[{a}]", 0) for a, share in enumerate(sections)]
+    shares = [
+        whole_number(share, f"sections[{a}]", 0)
+        for a, share in enumerate(items("sections", sections))
+    ]
     if sum(shares) != ladder.size:
         raise ValueError(
             f"sections must add up to the {ladder.size} pairs of inv_freq, "
@@ -193,7 +195,7 @@ def mixed_frequencies(dim: int, headings: Array, *, base: float = 10.0) -> NDArr
 
 def axes_cos_sin(
     positions: Array,
-    frequencies: Array,
+    inv_freq: Array,
     *,
     attention_factor: float = 1.0,
     dtype: Any = None,
@@ -206,17 +208,17 @@ def axes_cos_sin(
         positions: shape (..., seq, n_axes). transformers keeps its axes first, (3, batch, seq):
             move them last. Beside x (batch, heads, seq, dim), per-batch positions carry a heads
             axis: (batch, 1, seq, n_axes).
-        frequencies: θ_aj in radians per step, shape (n_axes, pairs), or (heads, n_axes, pairs)
+        inv_freq: θ_aj in radians per step, shape (n_axes, pairs), or (heads, n_axes, pairs)
             with a matrix for each head; NumPy, or the kind of positions.
         attention_factor: positive, as in cos_sin.
         dtype: floating dtype of the tables; None is float32.
 
     Returns:
         Two arrays of shape (..., seq, pairs), or (..., heads, seq, pairs) with a matrix for each
-        head. For torch they are differentiable in frequencies and in floating positions.
+        head. For torch they are differentiable in inv_freq and in floating positions.
 
     Raises:
-        ValueError: the axes of positions and frequencies differ in number, or as cos_sin.
+        ValueError: the axes of positions and inv_freq differ in number, or as cos_sin.
         TypeError: as cos_sin.
 
     Example:
@@ -226,73 +228,37 @@ def axes_cos_sin(
         >>> cos.shape
         (15, 4)
     """
-    positions, frequencies = _checked(positions, frequencies)
-    if is_numpy(frequencies) and not compiling():
-        frequencies = _float64(frequencies, "frequencies")
-        if frequencies.ndim == 2 and (np.count_nonzero(frequencies, axis=0) <= 1).all():
-            return _one_axis_each(positions, frequencies, attention_factor, dtype)
-    return _all_axes(positions, frequencies, attention_factor, dtype)
+    factor = positive_number(attention_factor, "attention_factor")
+    positions, inv_freq = _checked(positions, inv_freq)
+    dtype = _table_dtype(dtype, positions)
+    if is_numpy(inv_freq) and not compiling():
+        inv_freq = _float64(inv_freq, "inv_freq")
+        if inv_freq.ndim == 2 and (np.count_nonzero(inv_freq, axis=0) <= 1).all():
+            return one_axis_each(positions, inv_freq, factor, dtype)
+    return all_axes(positions, inv_freq, factor, dtype)
 
 
-def _one_axis_each(
-    positions: Array, frequencies: NDArray[np.float64], factor: float, dtype: Any
-) -> tuple[Array, Array]:
-    """Tables of pairs that read one axis each, equal bit for bit to cos_sin of that axis.
-
-    Each axis makes the whole ladder's table, because cos_sin composes long runs of positions by
-    a rule that depends on the number of pairs, and rounds accordingly.
-    """
-    axis_of_pair, ladder = (frequencies != 0.0).argmax(axis=0), frequencies.sum(axis=0)
-    xp = namespace(positions)
-    options = {"attention_factor": factor, "dtype": dtype}
-    cos, sin = cos_sin(positions[..., 0], ladder, **options)
-    for axis in range(1, len(frequencies)):
-        cos_here, sin_here = cos_sin(positions[..., axis], ladder, **options)
-        reads = like(axis_of_pair == axis, positions, "frequencies")
-        cos, sin = xp.where(reads, cos_here, cos), xp.where(reads, sin_here, sin)
-    return cos, sin
-
-
-def _all_axes(
-    positions: Array, frequencies: Array, factor: float, dtype: Any
-) -> tuple[Array, Array]:
-    """Tables of pairs that read every axis: the angles themselves go to cos_sin, times 1."""
-    if is_jax(positions) and not (is_traced_jax(positions) or is_traced_jax(frequencies)):
-        # JAX may lack float64: angles are made in NumPy, as cos_sin does.
-        cos, sin = _all_axes(np.asarray(positions), np.asarray(frequencies), factor, dtype)
-        return like(cos, positions, "cos"), like(sin, positions, "sin")
-    positions = _float64(positions, "positions")
-    frequencies = _float64(like(frequencies, positions, "frequencies"), "frequencies")
-    # A sum, not a matrix product, which autocast and TF32 would round to 10 bits.
-    angles = sum(
-        positions[..., axis, None] * frequencies[..., axis, None, :]
-        for axis in range(positions.shape[-1])
-    )
-    cos, sin = cos_sin(angles, np.ones(1), attention_factor=factor, dtype=dtype)
-    return cos[..., 0], sin[..., 0]
-
-
-def _checked(positions: Array, frequencies: Array) -> tuple[Array, Array]:
+def _checked(positions: Array, inv_freq: Array) -> tuple[Array, Array]:
     """Both as arrays whose axes match, or the rule that they break."""
     follows = not is_array(positions)
-    positions, frequencies = (
+    positions, inv_freq = (
         from_python(positions, "positions"),
-        from_python(frequencies, "frequencies"),
+        from_python(inv_freq, "inv_freq"),
     )
     if follows:
-        positions = like(positions, frequencies, "positions")
-    if frequencies.ndim < 2 or 0 in frequencies.shape:
+        positions = like(positions, inv_freq, "positions")
+    if inv_freq.ndim < 2 or 0 in inv_freq.shape:
         raise ValueError(
-            f"frequencies must have shape (n_axes, pairs) or (heads, n_axes, pairs), "
-            f"got {tuple(frequencies.shape)}"
+            f"inv_freq must have shape (n_axes, pairs) or (heads, n_axes, pairs), "
+            f"got {tuple(inv_freq.shape)}"
         )
-    axes = frequencies.shape[-2]
+    axes = inv_freq.shape[-2]
     if positions.ndim < 1 or positions.shape[-1] != axes:
         raise ValueError(
-            f"positions must have shape (..., seq, {axes}), the {axes} axes of frequencies last, "
+            f"positions must have shape (..., seq, {axes}), the {axes} axes of inv_freq last, "
             f"got {tuple(positions.shape)}"
         )
-    return positions, frequencies
+    return positions, inv_freq
 
 
 def _ladder(values: Array, name: str) -> NDArray[np.float64]:

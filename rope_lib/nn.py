@@ -3,8 +3,8 @@
 A model is cast to bfloat16, built on the meta device, moved, pickled, compiled. A frequency kept
 in an ordinary buffer is rounded or lost on the way: rounded to bfloat16, the angles of a
 128-channel head are off by up to 5 rad at position 4095. Here the frequencies follow the module
-to its device, and nothing else happens to them. No table is kept between calls and no position
-is read back, so any position will do and nothing waits for a GPU.
+to its device, and nothing else happens to them. No table is kept between calls, so no position
+is too large, and integer positions are not read back, so the host does not wait for a GPU.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 
-from rope_lib._arrays import widest
+from rope_lib._arrays import from_python, like, widest
 from rope_lib._checks import whole_number
 from rope_lib._resolve import Angles, resolve
 from rope_lib._turning import Turning, check_heads, placed_positions
@@ -118,11 +118,12 @@ class RotaryEmbedding(Turning):
             apply_rope(k, cos, sin, layout=self.layout),
         )
 
-    def tables(self, positions: torch.Tensor, dtype: torch.dtype = torch.float32) -> TensorPair:
+    def tables(self, positions: Any, dtype: torch.dtype = torch.float32) -> TensorPair:
         """The cos and sin of this module, for layers that share them: apply_rope takes them.
 
         Args:
-            positions: shape (..., seq), on any device.
+            positions: shape (..., seq), as in rope_lib.cos_sin, on any device; a list, number or
+                NumPy array goes to the device of inv_freq.
             dtype: floating dtype of the tables.
 
         Returns:
@@ -132,6 +133,8 @@ class RotaryEmbedding(Turning):
             ValueError: as rope_lib.cos_sin.
             TypeError: as rope_lib.cos_sin.
         """
+        if not isinstance(positions, torch.Tensor):
+            positions = like(from_python(positions, "positions"), self.inv_freq, "positions")
         inv_freq, factor = self._at(positions.device), self.attention_factor
         if self.angles == "float64":
             cos, sin = cos_sin(positions, inv_freq, attention_factor=factor, dtype=dtype)

@@ -5,8 +5,6 @@ Su et al., RoFormer, arXiv:2104.09864, equation 34, without the matrix.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from rope_lib._arrays import (
@@ -17,6 +15,7 @@ from rope_lib._arrays import (
     is_array,
     is_jax,
     is_torch,
+    join,
     like,
     namespace,
     widest,
@@ -63,7 +62,7 @@ def apply_rope(
         from rope_lib import _torch_rotary
 
         return _torch_rotary.apply_rope(x, cos, sin, layout, inverse, out)
-    rotated = rotate_pairs(namespace(x), x, cos, -sin if inverse else sin, layout)
+    rotated = rotate_pairs(x, cos, -sin if inverse else sin, layout)
     return rotated if out is None else _write(out, rotated, x, cos, sin)
 
 
@@ -96,9 +95,10 @@ def rerotate(k: Array, delta: Array, inv_freq: Array, *, layout: Layout = "inter
     return apply_rope(k, cos, sin, layout=layout)
 
 
-def rotate_pairs(xp: Any, x: Array, cos: Array, sin: Array, layout: Layout) -> Array:
+def rotate_pairs(x: Array, cos: Array, sin: Array, layout: Layout) -> Array:
     """The formula in plain array code: slice the pairs, turn them, join them again."""
-    dtype, pairs = widest(xp, x, cos, sin), cos.shape[-1]
+    xp, pairs = namespace(x), cos.shape[-1]
+    dtype = widest(xp, x, cos, sin)
     if layout == "interleaved":
         first, second = x[..., 0 : 2 * pairs : 2], x[..., 1 : 2 * pairs : 2]
     else:
@@ -110,7 +110,7 @@ def rotate_pairs(xp: Any, x: Array, cos: Array, sin: Array, layout: Layout) -> A
         turned = [xp.reshape(xp.stack(turned, axis=-1), (*x.shape[:-1], 2 * pairs))]
     if 2 * pairs < x.shape[-1]:
         turned.append(x[..., 2 * pairs :])
-    return turned[0] if len(turned) == 1 else xp.concat(turned, axis=-1)
+    return turned[0] if len(turned) == 1 else join(turned)
 
 
 def _checked(x: Array, cos: Array, sin: Array) -> tuple[Array, Array, Array]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rope_lib._arrays import Array, cast, holds, is_jax, is_traced_jax, like, namespace
-from rope_lib._checks import real_number, whole_number
+from rope_lib._checks import positive_number, real_number, whole_number
 from rope_lib.angles import _float64, _same_kind, _table_dtype, cos_sin
 
 Tables: TypeAlias = tuple[Array, Array]
@@ -42,7 +42,7 @@ def xpos_decay(pairs: int, *, gamma: float = 0.4) -> NDArray[np.float64]:
         >>> xpos_decay(4).round(3).tolist()
         [0.286, 0.464, 0.643, 0.821]
     """
-    pairs, gamma = whole_number(pairs, "pairs", 1), _positive(gamma, "gamma")
+    pairs, gamma = whole_number(pairs, "pairs", 1), positive_number(gamma, "gamma")
     return (np.arange(pairs, dtype=np.float64) / pairs + gamma) / (1.0 + gamma)
 
 
@@ -86,51 +86,42 @@ def xpos_cos_sin(
         >>> bool(abs(q_cos * k_cos + q_sin * k_sin - 1.0).max() < 1e-6)  # equal positions
         True
     """
-    gamma, scale_base = _positive(gamma, "gamma"), _positive(scale_base, "scale_base")
+    gamma, scale_base = positive_number(gamma, "gamma"), positive_number(scale_base, "scale_base")
     centre = real_number(centre, "centre")
     positions, inv_freq = _same_kind(positions, inv_freq)
+    if inv_freq.ndim != 1 or inv_freq.shape[0] == 0:
+        raise ValueError(f"inv_freq must have shape (pairs,), got {tuple(inv_freq.shape)}")
     dtype = _table_dtype(dtype, positions)
+    # The fastest pair shrinks by a factor e in so many tokens, and dtype holds so many factors.
+    tokens_per_e = scale_base / math.log1p(1.0 / gamma)
+    limit = -math.log(namespace(positions).finfo(dtype).smallest_normal) * tokens_per_e
+    log_decay = np.log(xpos_decay(inv_freq.shape[0], gamma=gamma)) / scale_base
     if is_jax(positions) and not (is_traced_jax(positions) or is_traced_jax(inv_freq)):
         # JAX may lack float64: the tables are made in NumPy, as cos_sin does.
-        host = _tables(
-            np.asarray(positions), np.asarray(inv_freq), gamma, scale_base, centre, np.dtype(dtype)
-        )
-        cos_q, sin_q, cos_k, sin_k = (like(table, positions, "tables") for table in host)
+        host = np.asarray(positions), np.asarray(inv_freq), log_decay, centre, limit
+        tables = [like(table, positions, "tables") for table in _tables(*host, np.dtype(dtype))]
     else:
-        cos_q, sin_q, cos_k, sin_k = _tables(positions, inv_freq, gamma, scale_base, centre, dtype)
-    return (cos_q, sin_q), (cos_k, sin_k)
+        tables = _tables(positions, inv_freq, log_decay, centre, limit, dtype)
+    return (tables[0], tables[1]), (tables[2], tables[3])
 
 
 def _tables(
-    positions: Array, inv_freq: Array, gamma: float, scale_base: float, centre: float, dtype: Any
-) -> tuple[Array, ...]:
+    positions: Array,
+    inv_freq: Array,
+    log_decay: NDArray[np.float64],
+    centre: float,
+    limit: float,
+    dtype: Any,
+) -> list[Array]:
+    """The cos and sin of queries, then those of keys."""
     xp = namespace(positions)
     cos, sin = cos_sin(positions, inv_freq, dtype=xp.float64)
     offsets = _float64(positions, "positions") - centre
-    decay = xpos_decay(cos.shape[-1], gamma=gamma)
-    _check_range(offsets, scale_base / math.log1p(1.0 / gamma), centre, dtype)
-    logarithms = like(np.log(decay) / scale_base, positions, "decay")
-    growth = xp.exp(offsets[..., None] * logarithms)
-    return tuple(cast(t, dtype) for t in (cos * growth, sin * growth, cos / growth, sin / growth))
-
-
-def _check_range(offsets: Array, tokens_per_e: float, centre: float, dtype: Any) -> None:
-    """Refuse positions whose scales dtype cannot hold, in queries or in keys.
-
-    tokens_per_e is how far the fastest pair takes to shrink by a factor e.
-    """
-    xp = namespace(offsets)
-    limit = -math.log(xp.finfo(dtype).smallest_normal) * tokens_per_e
     if not holds(xp.abs(offsets) <= limit):
         furthest = float(xp.max(xp.abs(offsets)))
         raise ValueError(
             f"positions must stay within {math.floor(limit)} of centre {centre:g}, where xPos "
             f"scales leave the range of {dtype}, got one {furthest:.0f} away"
         )
-
-
-def _positive(value: Any, name: str) -> float:
-    number = real_number(value, name)
-    if number <= 0.0:
-        raise ValueError(f"{name} must be positive, got {number}")
-    return number
+    growth = xp.exp(offsets[..., None] * like(log_decay, positions, "log_decay"))
+    return [cast(t, dtype) for t in (cos * growth, sin * growth, cos / growth, sin / growth)]

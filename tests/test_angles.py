@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import sys
+from types import SimpleNamespace
 
 import mpmath
 import numpy as np
@@ -200,7 +202,7 @@ def test_dtypes(kind):
     ids = kind.make(np.array([3, 4]))
     for dtype in (kind.xp.float32, kind.xp.float64):
         assert cos_sin(ids, [1.0], dtype=dtype)[1].dtype == dtype
-    with pytest.raises(TypeError, match="dtype must be a .* floating dtype, got .*int64"):
+    with pytest.raises(TypeError, match=r"dtype must be a .* floating dtype, got .*int64"):
         cos_sin(ids, [1.0], dtype=kind.xp.int64)
     with pytest.raises(TypeError, match="floating dtype, got float99"):
         cos_sin(ids, [1.0], dtype="float99")
@@ -261,6 +263,39 @@ def test_the_last_exact_position_is_allowed():
         assert float(cos[0, 0]) == pytest.approx(float(mpmath.cos(2**53 - 1)), abs=1e-15)
 
 
+class Traced(np.ndarray):
+    """Stands for a JAX tracer, where JAX is not installed."""
+
+
+@pytest.fixture
+def jax(monkeypatch):
+    fake = SimpleNamespace(
+        core=SimpleNamespace(Tracer=Traced), config=SimpleNamespace(jax_enable_x64=False)
+    )
+    monkeypatch.setitem(sys.modules, "jax", fake)
+    monkeypatch.setattr("rope_lib.angles.is_jax", lambda x: isinstance(x, np.ndarray))
+    return fake
+
+
+def test_concrete_jax_positions_are_computed_by_numpy(jax):
+    cos, sin = cos_sin([10**6], [0.1, 0.3])
+    np.testing.assert_allclose(cos, np.cos(1e6 * np.array([[0.1, 0.3]])), atol=6e-8)
+    np.testing.assert_allclose(sin, np.sin(1e6 * np.array([[0.1, 0.3]])), atol=6e-8)
+    with pytest.raises(ValueError, match="dtype must be at most float32 while jax_enable_x64"):
+        cos_sin([1], [0.1], dtype=np.float64)
+    jax.config.jax_enable_x64 = True
+    assert cos_sin([1], [0.1], dtype=np.float64)[0].dtype == np.float64
+
+
+def test_traced_jax_positions_need_float64(jax):
+    traced = np.arange(3).view(Traced)
+    for positions, inv_freq in ((traced, [1.0]), ([1], np.ones(2).view(Traced))):
+        with pytest.raises(ValueError, match="are traced by JAX with jax_enable_x64 off"):
+            cos_sin(positions, inv_freq)
+    jax.config.jax_enable_x64 = True
+    np.testing.assert_allclose(cos_sin(traced, [1.0])[0][:, 0], np.cos(np.arange(3)), atol=6e-8)
+
+
 def test_kinds_do_not_mix():
     torch = pytest.importorskip("torch")
     with pytest.raises(TypeError, match="inv_freq must be a NumPy or numpy array, got torch"):
@@ -276,6 +311,7 @@ def test_no_input_gives_nan_or_an_error_from_inside(positions, inv_freq, factor)
     try:
         tables = cos_sin(positions, inv_freq, attention_factor=factor, dtype=np.float64)
     except (ValueError, TypeError) as error:
-        assert str(error).split()[0] in {"positions", "inv_freq", "attention_factor"}
+        named = str(error).split()[0]
     else:
-        assert all(np.isfinite(table).all() for table in tables)
+        named = "attention_factor" if all(np.isfinite(t).all() for t in tables) else "NaN"
+    assert named in {"positions", "inv_freq", "attention_factor"}

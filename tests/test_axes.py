@@ -8,6 +8,8 @@ import array_api_strict
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from transformers.models.qwen2_vl.configuration_qwen2_vl import Qwen2VLTextConfig
 from transformers.models.qwen2_vl.modeling_qwen2_vl import Qwen2VLRotaryEmbedding
 from transformers.models.qwen3_vl.configuration_qwen3_vl import Qwen3VLTextConfig
@@ -279,12 +281,35 @@ def test_the_kind_that_goes_in_comes_out(frequencies):
     assert all(table.dtype == np.float32 for table in expected)
     for convert in (torch.from_numpy, array_api_strict.asarray):
         positions = convert(cells)
-        for given in (frequencies, convert(frequencies)):
-            for got, wanted in zip(axes_cos_sin(positions, given), expected, strict=True):
+        for matrix in (frequencies, convert(frequencies)):
+            for got, wanted in zip(axes_cos_sin(positions, matrix), expected, strict=True):
                 assert type(got) is type(positions)
                 np.testing.assert_allclose(np.asarray(got), wanted, rtol=0, atol=6e-8)
     from_list = axes_cos_sin(cells.tolist(), torch.from_numpy(frequencies))
     assert isinstance(from_list[0], torch.Tensor)
+
+
+def test_where_float64_may_be_missing_the_angles_are_made_in_numpy(monkeypatch):
+    """What JAX arrays take, here with NumPy in their place."""
+    cells, matrix = grid_positions(3, 5) + 10**6, mixed_frequencies(8, [0.1, 0.2])
+    expected = axes_cos_sin(cells, matrix)
+    monkeypatch.setattr("rope_lib._axis_tables.is_jax", lambda _: True)
+    for got, wanted in zip(axes_cos_sin(cells, matrix), expected, strict=True):
+        assert np.array_equal(got, wanted)
+
+
+def test_jax_gives_the_numbers_of_numpy():
+    jax = pytest.importorskip("jax", reason="JAX is optional: make test-jax installs it")
+    cells = grid_positions(3, 5) + 10**6
+    ladder = inverse_frequencies(8)
+    for matrix in (axial_frequencies(ladder, ladder), mixed_frequencies(16, [0.1, 0.2])):
+        for got, wanted in zip(
+            axes_cos_sin(jax.numpy.asarray(cells), matrix), axes_cos_sin(cells, matrix), strict=True
+        ):
+            assert isinstance(got, jax.Array)
+            assert np.array_equal(got, wanted)
+        with pytest.raises(ValueError, match="traced by JAX"):
+            jax.jit(lambda ids, matrix=matrix: axes_cos_sin(ids, matrix))(jax.numpy.asarray(cells))
 
 
 @pytest.mark.parametrize("learned", [False, True])
@@ -337,6 +362,7 @@ TWO = axial_frequencies([1.0, 0.1], [1.0])
         ),
         (lambda: mrope_frequencies(np.ones(2), [3, -1]), ValueError, r"sections\[1\] must be"),
         (lambda: mrope_frequencies(np.ones(2), [1, 1.0]), TypeError, r"sections\[1\] must be"),
+        (lambda: mrope_frequencies(np.ones(2), 2), TypeError, "sections must be a list, got 2"),
         (lambda: mrope_frequencies(np.ones(2), []), ValueError, "with sum 0"),
         (
             lambda: mrope_frequencies(np.ones(32), [8, 12, 12], interleaved=True),
@@ -353,14 +379,14 @@ TWO = axial_frequencies([1.0, 0.1], [1.0])
             r"positions must have shape \(..., seq, 3\).*got \(3, 5, 7\)",
         ),
         (lambda: axes_cos_sin(4, TWO), ValueError, r"got \(\)"),
-        (lambda: axes_cos_sin([[0, 1]], [1.0, 2.0]), ValueError, r"frequencies must have shape"),
+        (lambda: axes_cos_sin([[0, 1]], [1.0, 2.0]), ValueError, "inv_freq must have shape"),
         (lambda: axes_cos_sin([[0, 1]], np.ones((2, 0))), ValueError, r"got \(2, 0\)"),
         (
             lambda: axes_cos_sin([[0, 1]], [[math.nan], [0.0]]),
             ValueError,
-            "frequencies must be finite",
+            "inv_freq must be finite",
         ),
-        (lambda: axes_cos_sin([[0, 1]], TWO > 0), TypeError, "frequencies"),
+        (lambda: axes_cos_sin([[0, 1]], TWO > 0), TypeError, "inv_freq"),
         (lambda: axes_cos_sin([[0, math.inf]], TWO), ValueError, "positions must be finite"),
         (lambda: axes_cos_sin([[True, False]], TWO), TypeError, "positions"),
         (lambda: axes_cos_sin([[0, 1]], TWO, attention_factor=0), ValueError, "attention_factor"),
@@ -375,13 +401,32 @@ TWO = axial_frequencies([1.0, 0.1], [1.0])
             TypeError,
             "at least float32",
         ),
-        (lambda: axes_cos_sin(np.zeros((1, 2)), torch.ones(2, 1)), TypeError, "frequencies"),
+        (lambda: axes_cos_sin(np.zeros((1, 2)), torch.ones(2, 1)), TypeError, "inv_freq"),
         (lambda: axes_cos_sin([[2**53, 0]], np.ones((2, 2))), ValueError, "2\\*\\*53"),
     ],
 )
 def test_bad_input_is_refused(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+NUMBERS = st.one_of(st.floats(), st.integers(-(2**70), 2**70), st.booleans(), st.none(), st.text())
+NESTED = st.recursive(NUMBERS, lambda inner: st.lists(inner, max_size=3), max_leaves=12)
+
+
+@given(NESTED, NESTED, st.one_of(NUMBERS, st.just(1.0)))
+def test_any_input_gives_finite_tables_or_a_clear_error(positions, inv_freq, factor):
+    for call in (
+        lambda: axes_cos_sin(positions, inv_freq, attention_factor=factor),
+        lambda: axes_cos_sin([[0, 1, 2]], mrope_frequencies([1.0, 0.5, 0.2], inv_freq)),
+        lambda: axes_cos_sin([[0, 1]], axial_frequencies(inv_freq, positions)),
+        lambda: axes_cos_sin([[0, 1]], mixed_frequencies(8, inv_freq)),
+    ):
+        try:
+            tables = call()
+        except (ValueError, TypeError):
+            continue
+        assert all(np.isfinite(table).all() for table in tables)
 
 
 def test_constants_that_learn_elsewhere_are_read_as_they_are():

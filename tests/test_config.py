@@ -889,6 +889,17 @@ class TestScalings:
                 scaled(type="yarn", factor=10**5000, original_max_position_embeddings=64)
             )
 
+    def test_one_pair_is_too_few_for_ntk(self) -> None:
+        with pytest.raises(RopeConfigError, match=r"^rotary_dim must be at least 4 .*, got 2"):
+            RopeConfig.from_hf(scaled(type="ntk", factor=2.0) | {"head_dim": 2})
+
+    def test_what_the_file_itself_gives_is_no_guess(self) -> None:
+        scaling = {"type": "yarn", "factor": None}
+        file = nameless(rope_theta=1e4, rotary_dim=8, n_ctx=64, rope_scaling=scaling)
+        config = RopeConfig.from_hf(file)
+        assert config.assumed == {"original_max_position_embeddings": 64, "factor": 1.0}
+        assert config.warnings == ()
+
     def test_missing_original_length(self) -> None:
         file = nameless(rope_scaling={**LLAMA3})
         with pytest.raises(
@@ -1245,7 +1256,10 @@ class TestLayersWithoutRotation:
             ({"no_rope_layers": 4}, "no_rope_layers must be a list, got 4"),
             ({"no_rope_layer_interval": 0}, "no_rope_layer_interval must be an integer from 1"),
             ({"no_rope_layer_interval": 4}, "num_hidden_layers must be given with an interval"),
-            ({"num_hidden_layers": 10**9}, "num_hidden_layers must be an integer from 1 to 65536"),
+            (
+                {"no_rope_layer_interval": 4, "num_hidden_layers": 10**9},
+                "num_hidden_layers must be an integer from 1 to 65536",
+            ),
         ],
     )
     def test_refused(self, fields: dict[str, object], message: str) -> None:
@@ -1497,6 +1511,15 @@ class TestGguf:
         assert config.frequencies().inv_freq[0] == (0.25 if rope_type == "linear" else 1.0)
         contradicts = (given, factor) == ("none", 4.0)
         assert bool(config.warnings) is contradicts
+
+    def test_old_name_of_the_factor(self) -> None:
+        config = RopeConfig.from_gguf(gguf(rope__scale_linear=4.0))
+        assert config.frequencies().inv_freq[0] == 0.25
+        assert "llama.rope.scale_linear" in config.used
+        both = gguf(rope__scale_linear=4.0, rope__scaling__factor=2.0)
+        assert RopeConfig.from_gguf(both).frequencies().inv_freq[0] == 0.5
+        with pytest.raises(RopeConfigError, match=r"^llama\.rope\.scale_linear must be at least 1"):
+            RopeConfig.from_gguf(gguf(rope__scale_linear=0.5))
 
     @pytest.mark.parametrize("given", [None, "longrope"])
     def test_longrope(self, given: object) -> None:

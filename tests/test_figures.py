@@ -47,7 +47,7 @@ def own_js(cls):
         ),
         (RotationPlane(), "RotationPlane(vector=[1.0, 2.0], theta=0.4, label='q')"),
         (AngleSum(b=1), "AngleSum(a=0.6, b=1, vector=[1.0, 0.0], label='q')"),
-        (ComplexPlane(), "ComplexPlane(z=[1.0, 2.0], theta=0.4)"),
+        (ComplexPlane(), "ComplexPlane(z=[1.0, 2.0], theta=0.4, label='q')"),
         (FrequencyClocks(), "FrequencyClocks(head_dim=32, base=10000, position=5)"),
     ],
 )

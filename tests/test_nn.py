@@ -6,10 +6,15 @@ import copy
 import io
 import math
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
+import reference
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import nn
 from transformers import LlamaConfig, LlamaModel
 from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding, apply_rotary_pos_emb
@@ -67,18 +72,11 @@ def tensors(
     return q.to(dtype), k.to(dtype)
 
 
-def by_the_book(x: torch.Tensor, positions: list[int], base: float, layout: str) -> torch.Tensor:
-    """Every pair of every row turned on its own, in Python floats."""
-    dim = x.shape[-1]
-    turned = torch.empty_like(x, dtype=torch.float64)
-    for row, m in enumerate(positions):
-        for j in range(dim // 2):
-            first, second = (2 * j, 2 * j + 1) if layout == "interleaved" else (j, j + dim // 2)
-            angle = m * base ** (-2.0 * j / dim)
-            a, b = x[..., row, first].double(), x[..., row, second].double()
-            turned[..., row, first] = a * math.cos(angle) - b * math.sin(angle)
-            turned[..., row, second] = a * math.sin(angle) + b * math.cos(angle)
-    return turned
+def by_the_book(
+    x: torch.Tensor, positions: list[int], base: float = 10_000.0, layout: str = "interleaved"
+) -> torch.Tensor:
+    inv_freq = reference.frequencies(x.shape[-1], base)
+    return torch.tensor(reference.rotated(x.double().numpy(), positions, inv_freq, layout))
 
 
 # --- what it computes -----------------------------------------------------------------------------
@@ -210,6 +208,20 @@ def test_angles_are_exact_at_a_million_tokens():
     np.testing.assert_allclose(sin[0].numpy(), np.sin(angle), rtol=0, atol=6e-8)
 
 
+@pytest.mark.parametrize("angles", ["float64", "float32"])
+def test_tables_are_what_the_functions_make(angles):
+    rope = RotaryEmbedding(DIM, angles=angles, scaling=SCALINGS["yarn"])
+    q, k = tensors()
+    tables = rope.tables([3, 1, 4, 1, 5, 9, 2])
+    assert torch.equal(rope_lib.apply_rope(q, *tables), rope(q, k, [3, 1, 4, 1, 5, 9, 2])[0])
+    for got, expected in zip(
+        rope.tables(7),
+        rope_lib.cos_sin(7, rope.inv_freq, attention_factor=rope.attention_factor),
+        strict=True,
+    ):
+        torch.testing.assert_close(got, expected, rtol=0, atol=2e-6)
+
+
 def test_its_text_says_what_it_is():
     assert repr(RotaryEmbedding(64, rotary_dim=32, layout="half")) == (
         "RotaryEmbedding(64, rotary_dim=32, layout='half', angles='float64', learnable=False)"
@@ -228,7 +240,7 @@ def test_each_tensor_keeps_its_dtype_and_loses_one_rounding(dtype):
     positions = [FAR + i for i in range(SEQ)]
     q_turned, k_turned = RotaryEmbedding(DIM)(q, k.float(), positions)
     assert (q_turned.dtype, k_turned.dtype) == (dtype, torch.float32)
-    expected = by_the_book(q, positions, 10_000.0, "interleaved")
+    expected = by_the_book(q, positions)
     # Half a unit in the last place of values up to 4; float64 is bound by the angle itself.
     bound = max(2 * torch.finfo(dtype).eps, 1e-10)
     assert (q_turned.double() - expected).abs().max() < bound + 4e-7 * (dtype != torch.float64)
@@ -263,12 +275,18 @@ def reset(module: nn.Module) -> nn.Module:
     return module
 
 
-@pytest.mark.parametrize("learnable", [False, True])
 @pytest.mark.parametrize("angles", ["float64", "float32"])
-@pytest.mark.parametrize("name", CASTS)
+@pytest.mark.parametrize(
+    ("name", "learnable"),
+    # A parameter that to_empty empties in place is the caller's to load.
+    [
+        (name, learns)
+        for name in CASTS
+        for learns in (False, True)
+        if not learns or name != "to_empty"
+    ],
+)
 def test_angles_survive_what_is_done_to_a_model(name, angles, learnable):
-    if name == "to_empty" and learnable:
-        pytest.skip("a parameter that to_empty empties in place is the caller's to load")
     model = nn.Sequential(RotaryEmbedding(128, angles=angles, learnable=learnable))
     before = model[0].inv_freq.detach().clone()
     rope = CASTS[name](model)[0]
@@ -848,10 +866,47 @@ def test_bad_inputs_of_mixed_are_refused(arguments, error, message):
         rope(**inputs)
 
 
-def test_importing_the_package_does_not_need_torch():
-    import subprocess
-    import sys
+JUNK = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**70), 2**70),
+    st.floats(),
+    st.complex_numbers(),
+    st.text(max_size=3),
+    st.lists(st.one_of(st.floats(), st.integers(), st.text(max_size=1)), max_size=3),
+    st.dictionaries(
+        st.sampled_from(["rope_type", "type", "factor", "rope_theta", "partial_rotary_factor"]),
+        st.one_of(st.none(), st.floats(), st.integers(), st.sampled_from(["yarn", "linear", "x"])),
+        max_size=4,
+    ),
+)
 
+
+@given(
+    st.one_of(JUNK, st.integers(1, 40)),
+    st.dictionaries(
+        st.sampled_from(["base", "rotary_dim", "layout", "scaling", "angles", "learnable"]), JUNK
+    ),
+)
+def test_any_arguments_give_finite_tables_or_a_clear_error(head_dim, arguments):
+    try:
+        rope = RotaryEmbedding(head_dim, **arguments)
+    except (ValueError, TypeError):
+        return
+    assert all(torch.isfinite(table).all() for table in rope.tables([0, 1, 10**9]))
+
+
+@given(st.one_of(JUNK, st.lists(JUNK, max_size=5)))
+def test_any_positions_give_finite_results_or_a_clear_error(positions):
+    for rope in (RotaryEmbedding(16), RotaryEmbedding(16, angles="float32")):
+        try:
+            turned, _ = rope(ONES, ONES, positions)
+        except (ValueError, TypeError):
+            continue
+        assert torch.isfinite(turned).all()
+
+
+def test_importing_the_package_does_not_need_torch():
     code = "import sys, rope_lib; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
     assert set(rope_lib.__all__) <= set(dir(rope_lib))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -282,7 +283,7 @@ def test_out_that_does_not_fit(kind):
     cos, sin = cos_sin(kind.make(np.arange(3)), inverse_frequencies(8))
     with pytest.raises(ValueError, match=r"out must have the shape of x \(2, 3, 8\), got \(3, 8\)"):
         apply_rope(x, cos, sin, out=kind.make(np.ones((3, 8))))
-    with pytest.raises(TypeError, match="out must have the dtype of x .*float64, got .*float32"):
+    with pytest.raises(TypeError, match=r"out must have the dtype of x .*float64, got .*float32"):
         apply_rope(x, cos, sin, out=kind.make(np.ones((2, 3, 8), np.float32)))
     with pytest.raises(TypeError, match="out must be an array of the kind of x"):
         apply_rope(x, cos, sin, out=[1.0])
@@ -402,6 +403,48 @@ X, C = np.ones((2, 3, 8)), np.ones((3, 4))
 def test_bad_input_is_named(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+dims = st.integers(0, 5)
+arrays = st.tuples(
+    st.lists(dims, max_size=4),
+    st.sampled_from(["float32", "float64", "float16", "int32", "bool", "complex64"]),
+).map(lambda made: np.ones(*made))
+
+
+@given(arrays, arrays, arrays, st.sampled_from([*LAYOUTS, "", None, 3]), st.booleans())
+def test_no_input_gives_an_error_from_inside(x, cos, sin, layout, same):
+    try:
+        got = apply_rope(x, cos, cos if same else sin, layout=layout)
+    except (ValueError, TypeError) as error:
+        assert re.match("x |cos |sin |tables |axis -|layout must be", str(error))  # noqa: PT017
+    else:
+        assert got.shape == x.shape
+        assert got.dtype == x.dtype
+
+
+@given(st.lists(st.integers(0, 3), max_size=2), dims, dims, dims, st.booleans(), layouts)
+def test_tables_that_fit_are_taken_and_others_refused(lead, seq, dim, pairs, one, layout):
+    table = (1 if one else seq, pairs)
+    cos, sin = np.full(table, 0.6), np.full(table, 0.8)
+    x = np.ones((*lead, seq, dim))
+    if 2 <= 2 * pairs <= dim:
+        np.testing.assert_allclose(
+            np.sort(apply_rope(x, cos, sin, layout=layout).ravel())[: x.size * pairs // dim],
+            -0.2,  # 0.6 − 0.8
+            atol=1e-15,
+        )
+    else:
+        with pytest.raises(ValueError, match=f"tables of {pairs} pairs need 2 to {dim} channels"):
+            apply_rope(x, cos, sin, layout=layout)
+
+
+def test_what_jax_is_given_comes_from_numpy(monkeypatch):
+    # JAX may lack float64, so a delta is not made a JAX array: NumPy makes the tables.
+    monkeypatch.setattr("rope_lib.rotary.is_jax", lambda _: True)
+    np.testing.assert_array_equal(
+        rerotate(X, 3, [1.0]), apply_rope(X, *cos_sin(3, [1.0], dtype=float))
+    )
 
 
 def test_kinds_do_not_mix():

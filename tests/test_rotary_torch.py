@@ -104,7 +104,7 @@ def test_narrow_floats_are_computed_in_float32_and_rounded_once(dtype, layout):
     # float32 arithmetic moves a value across a rounding boundary about once in a thousand.
     assert (got.double() != exact.to(dtype).double()).double().mean() < 3e-3
     error = (got.double() - exact).norm() / exact.norm()
-    narrow = rotate_pairs(torch, x, cos.to(dtype), sin.to(dtype), layout)
+    narrow = rotate_pairs(x, cos.to(dtype), sin.to(dtype), layout)
     stepwise = x[..., :64] * cos.to(dtype) - x[..., 64:] * sin.to(dtype)
     if dtype == torch.bfloat16:
         # The floor of rounding the output; bfloat16 tables and products cost 1.6 times that.
@@ -251,6 +251,25 @@ def test_vmap_over_x_and_over_tables(layout):
     for row in range(3):
         one = apply_rope(x, cos[row : row + 1], sin[row : row + 1], layout=layout)
         torch.testing.assert_close(many[:, row], one)
+
+
+class Named(torch.Tensor):
+    """A subclass, which may give operations a meaning of its own."""
+
+
+def test_subclasses_stay_what_they_are():
+    x, (cos, sin) = random(3, 8), tables(3, 8)
+    got = apply_rope(x.as_subclass(Named), cos, sin)
+    assert type(got) is Named
+    torch.testing.assert_close(got.as_subclass(torch.Tensor), apply_rope(x, cos, sin))
+
+
+def test_a_parameter_inside_a_transform_of_something_else():
+    x, (cos, sin) = random(3, 8).requires_grad_(), tables(3, 8)
+    scaled = torch.func.vmap(lambda a: a * apply_rope(x, cos, sin))(torch.tensor([1.0, 2.0]))
+    scaled.sum().backward()
+    expected = 3 * apply_rope(torch.ones(3, 8), cos, sin, inverse=True)
+    torch.testing.assert_close(x.grad, expected)
 
 
 def test_vmap_over_positions():
@@ -402,7 +421,7 @@ def test_dtypes_that_cannot_rotate():
 def test_positions_are_checked_where_they_can_be_read():
     with pytest.raises(ValueError, match=r"positions must be finite and below 2\*\*53"):
         cos_sin(torch.tensor([2**60]), [1.0])
-    with pytest.raises(ValueError, match="positions must be finite .* got nan"):
+    with pytest.raises(ValueError, match=r"positions must be finite .* got nan"):
         cos_sin(torch.tensor([1.0, float("nan")]), [1.0])
     with pytest.raises(ValueError, match="theta must be finite, got inf"):
         rotation_matrix(torch.tensor([float("inf")]))
@@ -442,4 +461,5 @@ def extra_memory(call):
         if event.name() == "[memory]":
             held += event.nbytes()
             peak = max(peak, held)
+    assert peak >= kept.nbytes > 0
     return peak - kept.nbytes

@@ -8,6 +8,8 @@ import array_api_strict
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from rotary_embedding_torch import RotaryEmbedding as PeerRotaryEmbedding
 
 from rope_lib import apply_rope, cos_sin, inverse_frequencies, xpos_cos_sin, xpos_decay
@@ -190,6 +192,26 @@ def test_the_kind_that_goes_in_comes_out():
     assert xpos_cos_sin(np.zeros((2, 1, 5)), INV_FREQ)[1][0].shape == (2, 1, 5, DIM // 2)
 
 
+def test_where_float64_may_be_missing_the_tables_are_made_in_numpy(monkeypatch):
+    """What JAX arrays take, here with NumPy in their place."""
+    expected = xpos_cos_sin(np.arange(1000, 1010), INV_FREQ)
+    monkeypatch.setattr("rope_lib.xpos.is_jax", lambda _: True)
+    got = xpos_cos_sin(np.arange(1000, 1010), INV_FREQ)
+    np.testing.assert_array_equal(np.array(got), np.array(expected))
+
+
+def test_jax_gives_the_numbers_of_numpy():
+    jax = pytest.importorskip("jax", reason="JAX is optional: make test-jax installs it")
+    expected = xpos_cos_sin(np.arange(1000, 1010), INV_FREQ)
+    got = xpos_cos_sin(jax.numpy.arange(1000, 1010), INV_FREQ)
+    assert isinstance(got[0][0], jax.Array)
+    np.testing.assert_array_equal(np.array(got), np.array(expected))
+    narrow = xpos_cos_sin(jax.numpy.arange(10), INV_FREQ, dtype=jax.numpy.bfloat16)
+    assert narrow[1][0].dtype == jax.numpy.bfloat16
+    with pytest.raises(ValueError, match="traced by JAX"):
+        jax.jit(lambda ids: xpos_cos_sin(ids, INV_FREQ))(jax.numpy.arange(10))
+
+
 def test_compiles_in_one_graph_and_differentiates():
     torch.compiler.reset()
     inv_freq = torch.tensor(INV_FREQ)
@@ -222,7 +244,9 @@ def test_compiles_in_one_graph_and_differentiates():
         (lambda: xpos_cos_sin([1], INV_FREQ, dtype=np.int32), TypeError, "dtype"),
         (lambda: xpos_cos_sin([math.nan], INV_FREQ), ValueError, "positions must be finite"),
         (lambda: xpos_cos_sin([True], INV_FREQ), TypeError, "positions"),
-        (lambda: xpos_cos_sin([1], [[1.0]]), ValueError, "inv_freq"),
+        (lambda: xpos_cos_sin([1], [[1.0]]), ValueError, r"inv_freq must have .* got \(1, 1\)"),
+        (lambda: xpos_cos_sin([1], 1.0), ValueError, r"inv_freq must have .* got \(\)"),
+        (lambda: xpos_cos_sin([1], []), ValueError, r"inv_freq must have .* got \(0,\)"),
         (lambda: xpos_cos_sin(torch.ones(2).half(), INV_FREQ), TypeError, "at least float32"),
         (lambda: xpos_cos_sin([10**6], INV_FREQ), ValueError, "within 35694 of centre 0"),
     ],
@@ -230,3 +254,18 @@ def test_compiles_in_one_graph_and_differentiates():
 def test_bad_input_is_refused(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+NUMBERS = st.one_of(st.floats(), st.integers(-(2**70), 2**70), st.booleans(), st.none(), st.text())
+
+
+@given(
+    st.lists(st.one_of(st.integers(-40_000, 40_000), NUMBERS), max_size=4),
+    st.dictionaries(st.sampled_from(["gamma", "scale_base", "centre", "dtype"]), NUMBERS),
+)
+def test_any_input_gives_finite_tables_or_a_clear_error(positions, options):
+    try:
+        tables = xpos_cos_sin(positions, INV_FREQ, **options)
+    except (ValueError, TypeError):
+        return
+    assert np.isfinite(np.array(tables)).all()

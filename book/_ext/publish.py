@@ -1,4 +1,4 @@
-"""What the published site has beside the text: the book's colours, and the repository's buttons.
+"""What the published site has beside the text: colours, buttons, and mended markup.
 
 The colours come from rope_lib.colours, so that prose, formulas, plots and figures share one table.
 The buttons need the repository's public address. One setting of _config.yml, `rope_repository`,
@@ -47,6 +47,33 @@ def buttons(repository: str) -> dict[str, Any]:
     }
 
 
+# The theme's and the bibliography's markup where a screen reader is told something untrue, and what
+# stands there instead. Each pair says what is wrong.
+MENDED = {
+    # The logo stands outside every landmark.
+    '<div id="pst-primary-sidebar" class="bd-sidebar-primary bd-sidebar">': (
+        '<div id="pst-primary-sidebar" class="bd-sidebar-primary bd-sidebar"'
+        ' role="navigation" aria-label="Book">'
+    ),
+    # A role that ARIA has withdrawn, and a list whose children are no list items.
+    ' role="doc-biblioentry"': "",
+    '<div role="list" class="citation-list">': '<div class="citation-list">',
+}
+
+
+def mend(app: Any, error: Exception | None) -> None:
+    """Replace the markup named in MENDED in every page."""
+    if error is not None or app.builder.format != "html":
+        return
+    for page in Path(app.outdir).rglob("*.html"):
+        before = page.read_text("utf-8")
+        after = before
+        for wrong, right in MENDED.items():
+            after = after.replace(wrong, right)
+        if after != before:
+            page.write_text(after, "utf-8")
+
+
 def write_colours(app: Any, error: Exception | None) -> None:
     if error is None and app.builder.format == "html":
         (Path(app.outdir) / COLOUR_SHEET).write_text(colour_sheet(), "utf-8")
@@ -61,4 +88,5 @@ def setup(app: Any) -> dict[str, bool]:
     )
     app.add_css_file(f"../{COLOUR_SHEET}")
     app.connect("build-finished", write_colours)
+    app.connect("build-finished", mend)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

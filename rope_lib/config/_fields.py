@@ -119,9 +119,14 @@ class Notes:
     assumed: dict[str, object] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
-    def assume(self, name: str, value: T) -> T:
-        """Take value for an absent field; without a known model_type, say so loudly."""
+    def derive(self, name: str, value: T) -> T:
+        """Take for an absent field a value that other fields of the file give."""
         self.assumed[name] = value
+        return value
+
+    def assume(self, name: str, value: T) -> T:
+        """Take for an absent field the model_type's default; where none is known, say so loudly."""
+        self.derive(name, value)
         if self.silent is not None:
             self.warnings.append(f"{name} is absent and {self.silent}: {show(value)} is assumed")
         return value

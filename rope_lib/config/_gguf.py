@@ -42,6 +42,7 @@ SCALING_KEYS = {
     "mscale_all_dim": "rope.scaling.yarn_log_multiplier",
     "mrope_section": "rope.dimension_sections",
 }
+OLD_FACTOR = "rope.scale_linear"
 LATENT = "attention.kv_lora_rank"
 DIVISORS = "rope_freqs.weight"
 LISTS = {"short_factor": "rope_factors_short.weight", "long_factor": "rope_factors_long.weight"}
@@ -133,6 +134,8 @@ class _File:
         ):
             return []
         paths = {name: self.key(key) for name, key in SCALING_KEYS.items()} | LISTS
+        if self.get(paths["factor"]) is None and self.has(OLD_FACTOR):
+            paths["factor"] = self.key(OLD_FACTOR)
         values = {name: self.get(key) for name, key in paths.items()}
         if isinstance(values["factor"], Real) and values["factor"] == 0:
             values["factor"] = None
@@ -140,7 +143,6 @@ class _File:
         values["mrope_section"] = _without_padding(paths["mrope_section"], values["mrope_section"])
         if values["rope_type"] == "yarn":
             values.update(_yarn_temperatures(paths, values))
-            paths["mscale"] = paths["mscale_all_dim"]
         divisors = self.get(DIVISORS)
         if divisors is not None:
             paths.update(dict.fromkeys(LISTS, DIVISORS))

@@ -177,8 +177,8 @@ def _warn_of_other_encodings(text: Fields, notes: Notes) -> None:
 def read_no_rope_layers(text: Fields, nope: Nope | None, notes: Notes) -> tuple[int, ...]:
     """The layers that do not rotate; the field of this name holds 1 where a layer does."""
     rotates = text.integers("no_rope_layers", 0, 1)
-    count = text.integer("num_hidden_layers", 1, MOST_LAYERS)
     if rotates:
+        count = text.integer("num_hidden_layers", 1, MOST_LAYERS)
         if count is not None and len(rotates) != count:
             path = text.path("no_rope_layers")
             raise ParameterError(path, f"must have {count} entries, one a layer", len(rotates))
@@ -189,16 +189,17 @@ def read_no_rope_layers(text: Fields, nope: Nope | None, notes: Notes) -> tuple[
     layer_types = text.texts("layer_types") if nope.layer_type is not None else None
     if layer_types is not None:
         return tuple(i for i, name in enumerate(layer_types) if name == nope.layer_type)
-    return _every_so_many(text, nope, count, notes)
+    return _every_so_many(text, nope, notes)
 
 
-def _every_so_many(text: Fields, nope: Nope, count: int | None, notes: Notes) -> tuple[int, ...]:
+def _every_so_many(text: Fields, nope: Nope, notes: Notes) -> tuple[int, ...]:
     """Layers 3, 7, 11, ... for an interval of 4, as transformers fills them in."""
     every = text.integer(nope.field, 1, MOST_LAYERS) if nope.field is not None else None
     if every is None and nope.every is not None:
         every = notes.assume(str(nope.field), nope.every)
     if every is None:
         return ()
+    count = text.integer("num_hidden_layers", 1, MOST_LAYERS)
     if count is None and nope.layers is not None:
         count = notes.assume("num_hidden_layers", nope.layers)
     if count is None:

@@ -106,6 +106,8 @@ def check_computable(source: Source, layer: Layer) -> None:
         compute(layer.rotary_dim, layer.base, layer.rope_type, layer.parameters)
     except ParameterError as error:
         name = error.name.partition("[")[0]
+        if name == "dim":
+            raise ParameterError("rotary_dim", error.rule, error.value) from error
         levels = [level for level in (*source.scaling, source.text) if name in level.values]
         path = levels[0].path(error.name) if levels else error.name
         raise ParameterError(path, error.rule, error.value) from error

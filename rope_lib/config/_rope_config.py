@@ -90,6 +90,14 @@ class RopeConfig:
                 that is not a number, out of range or of the wrong length, lacks the head size or
                 what its rope_type requires, or its layers differ and layer_type does not say
                 which.
+
+        Example:
+            >>> file = {"model_type": "llama", "hidden_size": 4096, "num_attention_heads": 32}
+            >>> config = RopeConfig.from_hf(file | {"rope_theta": 500_000.0})
+            >>> config.head_dim, config.base, config.layout
+            (128, 500000.0, 'half')
+            >>> config.assumed
+            {'max_position_embeddings': 2048}
         """
         # The readers build a RopeConfig, so they import this module; not the other way at load.
         from rope_lib.config import _huggingface
@@ -113,6 +121,12 @@ class RopeConfig:
 
         Raises:
             RopeConfigError: as from_hf.
+
+        Example:
+            >>> file = {"general.architecture": "llama", "llama.attention.key_length": 64}
+            >>> config = RopeConfig.from_gguf(file | {"llama.rope.freq_base": 100_000.0})
+            >>> config.head_dim, config.base, config.layout
+            (64, 100000.0, 'interleaved')
         """
         from rope_lib.config import _gguf
 

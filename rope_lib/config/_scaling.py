@@ -72,7 +72,7 @@ def read_original(source: Source, rope_type: str) -> int | None:
     given = source.notes.settle((level.path(ORIGINAL), level.integer(ORIGINAL)) for level in levels)
     if given is None:
         if source.max_positions is not None and ORIGINAL in keywords(rope_type):
-            source.notes.assume(ORIGINAL, source.max_positions)
+            source.notes.derive(ORIGINAL, source.max_positions)
         return source.max_positions
     _compare_lengths(source, rope_type, given)
     return given
@@ -131,7 +131,7 @@ def _implied_factor(source: Source, rope_type: str, original: int | None) -> flo
     implied = rope_type == "longrope" or (rope_type == "yarn" and stated)
     if not implied or original is None or source.max_positions is None:
         return None
-    return source.notes.assume("factor", source.max_positions / original)
+    return source.notes.derive("factor", source.max_positions / original)
 
 
 def _compare_factor(source: Source, rope_type: str, factor: object, original: int | None) -> None:

@@ -29,15 +29,15 @@ function build(ui) {
 
   const output = ui.readout();
   const rows = {
-    z: row(output, "", "z", "rope-q"),
+    z: row(output, "", "z", "rope-own"),
     unit: row(output, "", "e^{iθ}", "rope-angle"),
-    turned: row(output, "", "z · e^{iθ}", "rope-q"),
+    turned: row(output, "", "z · e^{iθ}", "rope-own"),
     modulus: row(output, WORDS.modulus, "|z|"),
     phase: row(output, WORDS.phase, "arg z"),
   };
-  set(ui.root, { class: "rope-figure rope-q" });
 
-  return ({ z, theta }, result) => {
+  return ({ z, theta, label }, result) => {
+    set(ui.root, { class: `rope-figure rope-${label}` });
     plane.fit(Math.max(1, result.modulus));
     circle(1);
     ring(result.modulus);
@@ -64,4 +64,4 @@ function build(ui) {
   };
 }
 
-export default figure({ inputs: ["z", "theta"], compute, build });
+export default figure({ inputs: ["z", "theta", "label"], compute, build });

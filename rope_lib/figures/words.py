@@ -58,7 +58,7 @@ WORDS: dict[str, dict[str, str]] = {
         "turn_q": "q turns by",
         "turn_k": "k turns by",
         "between": "angle between",
-        "ask": "Move both positions by the same amount. What will the score do?",
+        "ask": "Move something. Does the score follow?",
         "same": "unchanged",
         "same_why": "Both moved, and their distance is still {distance}.",
         "other": "changed",

@@ -81,6 +81,10 @@ def from_parameters(
     Raises:
         ValueError, TypeError: an unknown rope_type, a required parameter is missing, or as the
             scaling itself.
+
+    Example:
+        >>> from_parameters(4, 10_000.0, {"type": "linear", "factor": 2.0}).inv_freq.tolist()
+        [0.5, 0.005]
     """
     given = parameters.get("rope_type") or parameters.get("type") or "default"
     rope_type = canonical("rope_type", given)

@@ -47,6 +47,11 @@ def yarn(
     Raises:
         ValueError, TypeError: a parameter is out of range or not of its kind, or as
             inverse_frequencies.
+
+    Example:
+        >>> found = yarn(64, 10_000.0, factor=40.0, original_max_position_embeddings=4096)
+        >>> round(found.attention_factor, 5), found.softmax_multiplier
+        (1.36889, 1.0)
     """
     factor = number("factor", factor, 1.0)
     low, high = yarn_ramp_ends(
@@ -78,7 +83,11 @@ def yarn_ramp_ends(
     Pair j turns L·θ_j/2π times in the trained length L; it turns beta times at
     j = dim·ln(L/(2π·beta)) / (2·ln base).
 
-    Args and errors are those of yarn; the ends lie in [0, dim − 1].
+    Args and errors are those of yarn; the start is at least 0, the end at most dim − 1.
+
+    Example:
+        >>> yarn_ramp_ends(128, 10_000.0, original_max_position_embeddings=4096)
+        (20.0, 46.0)
     """
     dim, base = integer("dim", dim), number("base", base, 1.0, exclusive=True)
     length = integer("original_max_position_embeddings", original_max_position_embeddings)
@@ -126,12 +135,17 @@ def llama3(
     Raises:
         ValueError, TypeError: a parameter is out of range or not a number, or as
             inverse_frequencies.
+
+    Example:
+        >>> bands = {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
+        >>> found = llama3(128, 500_000.0, **bands, original_max_position_embeddings=8192)
+        >>> plain = inverse_frequencies(128, 500_000.0)
+        >>> int((found.inv_freq == plain).sum()), int((found.inv_freq == plain / 8).sum())
+        (29, 29)
     """
     factor = number("factor", factor, 1.0)
-    low, high = (
-        number("low_freq_factor", low_freq_factor),
-        number("high_freq_factor", high_freq_factor),
-    )
+    low = number("low_freq_factor", low_freq_factor)
+    high = number("high_freq_factor", high_freq_factor)
     if low >= high:
         raise ParameterError(
             "high_freq_factor", f"must be above low_freq_factor {low:g}", high_freq_factor

@@ -32,6 +32,10 @@ def linear(dim: int, base: float, *, factor: float) -> Frequencies:
 
     Raises:
         ValueError, TypeError: factor is out of range or not a number, or as inverse_frequencies.
+
+    Example:
+        >>> linear(4, 10_000.0, factor=2.0).inv_freq.tolist()
+        [0.5, 0.005]
     """
     return Frequencies(inverse_frequencies(dim, base) / number("factor", factor, 1.0))
 
@@ -50,6 +54,10 @@ def ntk(dim: int, base: float, *, factor: float) -> Frequencies:
 
     Raises:
         ValueError, TypeError: factor or dim is out of range, or as inverse_frequencies.
+
+    Example:
+        >>> ntk(4, 10_000.0, factor=4.0).inv_freq.tolist()  # base 160 000
+        [1.0, 0.0025]
     """
     return Frequencies(inverse_frequencies(dim, _grown(dim, base, number("factor", factor, 1.0))))
 
@@ -79,6 +87,13 @@ def dynamic(
     Raises:
         ValueError, TypeError: a parameter is out of range or not a number, or as
             inverse_frequencies.
+
+    Example:
+        >>> given = {"factor": 4.0, "original_max_position_embeddings": 2048}
+        >>> dynamic(4, 10_000.0, **given, seq_len=2048).inv_freq.tolist()
+        [1.0, 0.01]
+        >>> dynamic(4, 10_000.0, **given, seq_len=4096).inv_freq.round(6).tolist()
+        [1.0, 0.002]
     """
     factor = number("factor", factor, 1.0)
     trained = integer("original_max_position_embeddings", original_max_position_embeddings)
@@ -108,6 +123,10 @@ def proportional(
     Raises:
         ValueError, TypeError: a parameter is out of range or not a number, or as
             inverse_frequencies.
+
+    Example:
+        >>> proportional(8, 10_000.0, partial_rotary_factor=0.5).inv_freq.tolist()
+        [1.0, 0.1, 0.0, 0.0]
     """
     share = number("partial_rotary_factor", partial_rotary_factor, 0.0, 1.0, exclusive=True)
     inv_freq = inverse_frequencies(dim, base) / number("factor", factor, 1.0)

@@ -40,6 +40,14 @@ def longrope(
     Raises:
         ValueError, TypeError: a parameter is out of range, of the wrong length or not a number,
             factor and attention_factor are both absent, or as inverse_frequencies.
+
+    Example:
+        >>> lists = {"short_factor": [1.0, 1.0], "long_factor": [2.0, 4.0]}
+        >>> given = {**lists, "original_max_position_embeddings": 4096, "factor": 32.0}
+        >>> longrope(4, 10_000.0, **given, seq_len=4096).inv_freq.tolist()
+        [1.0, 0.01]
+        >>> longrope(4, 10_000.0, **given, seq_len=4097).inv_freq.tolist()
+        [0.5, 0.0025]
     """
     plain = inverse_frequencies(dim, base)
     trained = integer("original_max_position_embeddings", original_max_position_embeddings)

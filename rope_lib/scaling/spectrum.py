@@ -39,6 +39,10 @@ def critical_dimension(dim: int, base: float, length: int) -> int:
 
     Raises:
         ValueError, TypeError: an argument is out of range or not a number.
+
+    Example:
+        >>> critical_dimension(128, 10_000.0, 4096)
+        92
     """
     dim, length = integer("dim", dim, 2), integer("length", length)
     base = number("base", base, 1.0, exclusive=True)

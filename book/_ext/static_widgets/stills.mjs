@@ -91,6 +91,7 @@ figures.forEach((figure, index) => prefixIds(figure, `still${index}-`));
 // Nothing in a picture can be worked or reached with Tab.
 for (const element of document.querySelectorAll(".static-widget [tabindex]")) {
   element.removeAttribute("tabindex");
+  if (element.getAttribute("role") === "slider") element.removeAttribute("role");
 }
 for (const name of ["button", "input", "select", "textarea"]) {
   for (const element of document.querySelectorAll(`.static-widget ${name}`)) {
