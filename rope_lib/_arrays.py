@@ -105,7 +105,7 @@ def widest(xp: Any, *arrays: Array) -> Any:
     """The dtype that holds all the arrays and is at least float32."""
     # torch.result_type takes tensors, and lets those without axes count for less.
     promote = xp.promote_types if is_torch(arrays[0]) else xp.result_type
-    return functools.reduce(promote, (array.dtype for array in arrays), xp.float32)
+    return functools.reduce(promote, {array.dtype for array in arrays}, xp.float32)
 
 
 def join(parts: list[Array]) -> Array:

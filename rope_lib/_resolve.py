@@ -72,7 +72,15 @@ def _rotary_dim(head_dim: int, rotary_dim: int | None, parameters: Mapping[str, 
         share = number("partial_rotary_factor", partial, 0.0, 1.0, exclusive=True)
         stated = int(share * head_dim)
     dim = _agreed("rotary_dim", rotary_dim, f"partial_rotary_factor {partial}", stated)
-    return even_number(head_dim, "head_dim") if dim is None else even_number(dim, "rotary_dim")
+    if dim is None:
+        return even_number(head_dim, "head_dim")
+    return _within(even_number(dim, "rotary_dim"), head_dim)
+
+
+def _within(rotary_dim: int, head_dim: int) -> int:
+    if not 2 <= rotary_dim <= head_dim:
+        raise ValueError(f"rotary_dim must be from 2 to head_dim {head_dim}, got {rotary_dim}")
+    return rotary_dim
 
 
 def _agreed(name: str, given: Any, name_in_dict: str, stated: Any) -> Any:
@@ -93,8 +101,5 @@ def _fitting(found: Frequencies, head_dim: int) -> Frequencies:
             f"inv_freq must be finite floats of shape (pairs,), "
             f"got shape {inv_freq.shape} of {inv_freq.dtype}"
         )
-    if not 2 <= 2 * inv_freq.size <= head_dim:
-        raise ValueError(
-            f"rotary_dim must be from 2 to head_dim {head_dim}, got {2 * inv_freq.size}"
-        )
+    _within(2 * inv_freq.size, head_dim)
     return replace(found, inv_freq=inv_freq)

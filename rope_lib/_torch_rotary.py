@@ -111,16 +111,17 @@ def _plain(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, layout: Layout
 def _rotate_into(
     out: torch.Tensor, x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, layout: Layout
 ) -> torch.Tensor:
-    rotary = 2 * cos.shape[-1]
-    if rotary < x.shape[-1] and out is not x:
-        out[..., rotary:].copy_(x[..., rotary:])
-    source, target = x[..., :rotary], out[..., :rotary]
-    dtype = widest(torch, x, cos, sin)
-    cos, sin = cos.to(dtype), sin.to(dtype)
-    in_place = source.data_ptr() == target.data_ptr()
+    rotary, dtype = 2 * cos.shape[-1], widest(torch, x, cos, sin)
+    source, target = x, out
+    if rotary < x.shape[-1]:
+        source, target = x[..., :rotary], out[..., :rotary]
+        if out is not x:
+            out[..., rotary:].copy_(x[..., rotary:])
+    if not cos.dtype == sin.dtype == dtype:
+        cos, sin = cos.to(dtype), sin.to(dtype)
     if layout == "interleaved":
         _interleaved(target, source, torch.complex(cos, sin))
-    elif x.dtype != dtype or in_place:
+    elif x.dtype != dtype or x.data_ptr() == out.data_ptr():
         _in_blocks(target, source, torch.cat([cos, cos], -1), sin)
     else:
         _half(target, source, torch.cat([cos, cos], -1), sin)

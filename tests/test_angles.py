@@ -32,6 +32,14 @@ def test_the_attention_factor_scales_both_tables():
     np.testing.assert_allclose([cos[0, 0], sin[0, 0]], [-1.4849887, 0.2116800], atol=5e-8)
 
 
+def test_the_tables_are_rounded_once():
+    # The factor belongs inside the rounding: float32(f · cos), not f · float32(cos).
+    ids, theta = np.arange(100, 300), inverse_frequencies(16)
+    exact = 1.3465735902799727 * np.cos(ids[:, None] * theta)
+    cos, _ = cos_sin(ids, theta, attention_factor=1.3465735902799727)  # YaRN: 0.1 ln 32 + 1
+    np.testing.assert_array_equal(cos, exact.astype(np.float32))
+
+
 @pytest.mark.parametrize("base", [1e4, 5e5, 1e6])
 def test_tables_are_exact_at_a_million_tokens(base):
     inv_freq = inverse_frequencies(32, base)

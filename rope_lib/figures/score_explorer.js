@@ -59,7 +59,7 @@ function scoreBar(panel) {
     const length = limit > 0 ? (Math.abs(score) / limit) * (BAR / 2) : 0;
     set(fill, { x: score < 0 ? 150 - length : 150, width: length });
     write(least, fixed(-limit));
-    write(most, fixed(limit));
+    write(most, `|q||k| = ${fixed(limit)}`);
   };
 }
 
@@ -83,7 +83,8 @@ function tape(panel) {
   let ends;
   return (at) => {
     const [from, to] = [Math.min(0, at.q, at.k), Math.max(0, at.q, at.k)];
-    const far = Math.max(to, -from);
+    // Room to move at first, so that a walk along the line does not rescale it at once.
+    const far = Math.max(to, -from) * (ends ? 1 : 8);
     const decade = 10 ** Math.max(1, Math.floor(Math.log10(far)));
     const reach = decade * [1, 2, 3, 4, 6, 8, 10].find((x) => far <= x * decade);
     if (!ends || from < ends[0] || to > ends[1]) {

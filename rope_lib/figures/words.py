@@ -39,7 +39,7 @@ WORDS: dict[str, dict[str, str]] = {
         "title": "Two rotations, one after the other",
         "steps": "a, then b",
         "once": "a + b at once",
-        "gap": "greatest difference",
+        "gap": "difference of the two",
         "says": "Turning {name} by {a} and then by {b} radians gives ({x}, {y}). "
         "Turning it once by {sum} gives the same.",
     },
@@ -57,7 +57,7 @@ WORDS: dict[str, dict[str, str]] = {
         "pin": "{name} at {position}",
         "turn_q": "q turns by",
         "turn_k": "k turns by",
-        "between": "angle between",
+        "between": "angle from k to q",
         "ask": "Move something. Does the score follow?",
         "same": "unchanged",
         "same_why": "Both moved, and their distance is still {distance}.",
@@ -65,7 +65,7 @@ WORDS: dict[str, dict[str, str]] = {
         "other_why": "Their distance went from {before} to {distance}.",
         "new_why": "You changed q, k or θ.",
         "says": "q at position {m} and k at position {n}, {distance} apart. "
-        "The angle between them is {angle} radians. The score is {score}.",
+        "The angle from k to q is {angle} radians. The score is {score}.",
     },
     "FrequencyClocks": {
         "title": "One clock for each pair of channels",
