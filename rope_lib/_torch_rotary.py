@@ -189,6 +189,8 @@ def _check_out(out: torch.Tensor, x: torch.Tensor, cos: torch.Tensor, sin: torch
         raise ValueError("out= records no gradient: leave it out, or use torch.no_grad()")
     if torch.compiler.is_compiling():
         return
+    if any(_is_watched(t) for t in (out, x, cos, sin)):
+        raise ValueError("out= cannot be written under vmap, jvp or with tensor subclasses")
     if any(size > 1 and stride == 0 for size, stride in zip(out.shape, out.stride(), strict=True)):
         raise ValueError(f"out must not be an expanded view, got strides {out.stride()}")
     same = out.data_ptr() == x.data_ptr() and out.stride() == x.stride()

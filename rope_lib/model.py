@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import torch
-from torch.nn import functional as F
+from torch.nn import functional
 from tqdm import tqdm
 
 from rope_lib._llama_file import find_smollm2, read_llama
@@ -143,15 +143,18 @@ class Llama:
         if len(numbers) < 2:
             raise ValueError(f"ids must be at least 2 tokens, got {len(numbers)}")
         hidden = self._hidden(numbers, Options(**same))[:-1]
-        parts = zip(hidden.split(LOSSES_AT_ONCE), numbers[1:].split(LOSSES_AT_ONCE), strict=True)
+        parts = (torch.split(tensor, LOSSES_AT_ONCE) for tensor in (hidden, numbers[1:]))
         return torch.cat(
-            [F.cross_entropy(self._unembedded(h), after, reduction="none") for h, after in parts]
+            [
+                functional.cross_entropy(self._unembedded(rows), following, reduction="none")
+                for rows, following in zip(*parts, strict=True)
+            ]
         )
 
     def perplexity(
         self, ids: Tokens, *, window: int = 1024, progress: bool = False, **same: Any
     ) -> float:
-        """e to the mean loss of a text that is read in windows, each from its own position 0.
+        """Perplexity of a text, e to the mean loss, read in windows that each begin at position 0.
 
         Args:
             ids: as in logits.
@@ -165,7 +168,7 @@ class Llama:
         """
         if window < 2:
             raise ValueError(f"window must be at least 2, got {window}")
-        windows = self._numbers(ids).split(window)
+        windows = torch.split(self._numbers(ids), window)
         if len(windows[-1]) < 2 and len(windows) > 1:
             windows = windows[:-1]
         bar = tqdm(windows, desc="perplexity", unit="window", disable=not progress)
@@ -272,6 +275,7 @@ class Llama:
         options: Options,
     ) -> torch.Tensor:
         """Each token looks at those before it: (n, width) -> (n, width)."""
+        x = self._norm(f"blk.{layer}.attn_norm", x)
         q = self._in_heads(self._linear(f"blk.{layer}.attn_q", x))  # (1, h, n, d)
         k = self._in_heads(self._linear(f"blk.{layer}.attn_k", x))  # (1, g, n, d)
         v = self._in_heads(self._linear(f"blk.{layer}.attn_v", x))
@@ -282,25 +286,27 @@ class Llama:
         if options.watch is not None:
             options.watch(layer, q, k, v)
         causal = seen is None and len(x) == k.shape[-2]  # one new token needs no mask at all
-        mixed = F.scaled_dot_product_attention(
+        mixed = functional.scaled_dot_product_attention(
             q, k, v, attn_mask=seen, is_causal=causal, enable_gqa=True
         )
         return self._linear(f"blk.{layer}.attn_output", mixed[0].transpose(0, 1).flatten(1))
 
     def _fed_forward(self, layer: int, x: torch.Tensor) -> torch.Tensor:
-        gate = F.silu(self._linear(f"blk.{layer}.ffn_gate", x))
+        """Each token by itself, SwiGLU: (n, width) -> (n, width)."""
+        x = self._norm(f"blk.{layer}.ffn_norm", x)
+        gate = functional.silu(self._linear(f"blk.{layer}.ffn_gate", x))
         return self._linear(f"blk.{layer}.ffn_down", gate * self._linear(f"blk.{layer}.ffn_up", x))
 
     def _in_heads(self, x: torch.Tensor) -> torch.Tensor:
         """(n, heads·d) -> (1, heads, n, d)."""
-        return x.unflatten(-1, (-1, self.rope.head_dim)).transpose(0, 1)[None]
+        return x.view(len(x), -1, self.rope.head_dim).transpose(0, 1)[None]
 
     def _linear(self, name: str, x: torch.Tensor) -> torch.Tensor:
-        return F.linear(x, self.weights[f"{name}.weight"])
+        return functional.linear(x, self.weights[f"{name}.weight"])
 
     def _norm(self, name: str, x: torch.Tensor) -> torch.Tensor:
         weight = self.weights[f"{name}.weight"]
-        return F.rms_norm(x, weight.shape, weight, self.epsilon)
+        return functional.rms_norm(x, weight.shape, weight, self.epsilon)
 
     def _unembedded(self, hidden: torch.Tensor) -> torch.Tensor:
         """(n, width) -> (n, vocabulary)."""

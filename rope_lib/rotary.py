@@ -85,9 +85,7 @@ def rerotate(k: Array, delta: Array, inv_freq: Array, *, layout: Layout = "inter
         ValueError: as cos_sin and apply_rope.
         TypeError: as cos_sin and apply_rope.
     """
-    k = from_python(k, "k")
-    if dtype_kind(k) != "real floating":
-        raise TypeError(f"k must be floating, got dtype {k.dtype}")
+    k = _floating(k, "k")
     if not is_jax(k):  # where there may be no float64, the tables are better made by NumPy
         delta = like(_float64(from_python(delta, "delta"), "delta"), k, "delta")
         delta = delta.to(k.device) if is_torch(k) else delta
@@ -115,24 +113,30 @@ def rotate_pairs(x: Array, cos: Array, sin: Array, layout: Layout) -> Array:
 
 def _checked(x: Array, cos: Array, sin: Array) -> tuple[Array, Array, Array]:
     """The three in one kind, or the rule that they break."""
-    x, cos, sin = (from_python(a, name) for a, name in ((x, "x"), (cos, "cos"), (sin, "sin")))
-    for array, name in ((x, "x"), (cos, "cos"), (sin, "sin")):
-        if dtype_kind(array) != "real floating":
-            raise TypeError(f"{name} must be floating, got dtype {array.dtype}")
-    cos, sin = like(cos, x, "cos"), like(sin, x, "sin")
-    if tuple(cos.shape) != tuple(sin.shape):
+    x = _floating(x, "x")
+    cos, sin = (like(_floating(a, name), x, name) for a, name in ((cos, "cos"), (sin, "sin")))
+    if cos.shape != sin.shape:
         raise ValueError(
             f"cos and sin must have one shape, got {tuple(cos.shape)} and {tuple(sin.shape)}"
         )
-    _check_fit(tuple(x.shape), tuple(cos.shape))
+    _check_fit(x.shape, cos.shape)
     return x, cos, sin
+
+
+def _floating(a: Array, name: str) -> Array:
+    a = from_python(a, name)
+    if dtype_kind(a) != "real floating":
+        raise TypeError(f"{name} must be floating, got dtype {a.dtype}")
+    return a
 
 
 def _check_fit(shape: tuple[int, ...], table: tuple[int, ...]) -> None:
     if len(shape) < 2:
-        raise ValueError(f"x must have shape (..., seq, dim), got {shape}")
+        raise ValueError(f"x must have shape (..., seq, dim), got {tuple(shape)}")
     if not 1 <= len(table) <= len(shape):
-        raise ValueError(f"tables must have 1 to {len(shape)} axes, as x has, got shape {table}")
+        raise ValueError(
+            f"tables must have 1 to {len(shape)} axes, as x has, got shape {tuple(table)}"
+        )
     if not 2 <= 2 * table[-1] <= shape[-1]:
         raise ValueError(
             f"tables of {table[-1]} pairs need 2 to {shape[-1]} channels, the dim of x, "
@@ -142,7 +146,7 @@ def _check_fit(shape: tuple[int, ...], table: tuple[int, ...]) -> None:
         if table[-axis] not in (1, shape[-axis]):
             hint = "" if axis == 2 else "; per-batch positions need a heads axis: (batch, 1, seq)"
             raise ValueError(
-                f"axis {-axis} of the tables must be 1 or {shape[-axis]} as in x {shape}, "
+                f"axis {-axis} of the tables must be 1 or {shape[-axis]} as in x {tuple(shape)}, "
                 f"got {table[-axis]}{hint}"
             )
 

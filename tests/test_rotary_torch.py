@@ -385,6 +385,8 @@ def test_an_out_that_torch_must_not_write():
         apply_rope(x.clone().requires_grad_(), cos, sin, out=torch.empty_like(x))
     with pytest.raises(ValueError, match="out must not be an expanded view, got strides"):
         apply_rope(x, cos, sin, out=torch.empty(3, 8).expand(2, 3, 8))
+    with pytest.raises(ValueError, match="out= cannot be written under vmap"):
+        torch.func.vmap(lambda a: apply_rope(a, cos, sin, out=torch.empty(3, 8)))(x)
     buffer = torch.zeros(3, 3, 8)
     with pytest.raises(ValueError, match="share no memory"):
         apply_rope(buffer[:2], cos, sin, out=buffer[1:])
