@@ -17,7 +17,7 @@ NOTEBOOKS = $$($(BIN)/python tools/notebooks.py list)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup book serve lab zip test lint test-lib test-notebooks test-book test-browser \
-	format clean
+	test-jax coverage bench format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,8 +74,16 @@ lint: setup ## Style, types, clean notebooks
 	$(BIN)/mypy
 	$(BIN)/python tools/notebooks.py check
 
-test-lib: setup ## The library's tests
-	$(PYTEST) tests --ignore=tests/browser -n $(JOBS) --dist loadfile
+test-lib: setup ## The library's tests, and the examples in its docstrings
+	$(PYTEST) tests rope_lib --doctest-modules --ignore=tests/browser -n $(JOBS) --dist loadfile
+
+test-jax: setup ## The library with JAX arrays (installs JAX)
+	$(BIN)/pip install --quiet jax==0.10.2 jaxlib==0.10.2
+	$(PYTEST) tests/test_jax.py tests/test_axes.py tests/test_xpos.py -k "jax or Jax" -q
+
+coverage: setup ## Lines and branches of rope_lib that no test reaches
+	$(PYTEST) tests --ignore=tests/browser -n $(JOBS) --dist loadfile -q \
+	  --cov=rope_lib --cov-branch --cov-report=term-missing:skip-covered
 
 test-notebooks: setup ## Every notebook as a test, strict on its text (ROPE_DEVICE=cuda for a GPU)
 	$(PYTEST) --nbval --nbval-sanitize-with tests/nbval.cfg -n $(JOBS) --dist loadfile $(NOTEBOOKS)
@@ -88,6 +96,9 @@ test-book: setup ## Build the book from nothing; a warning is an error
 test-browser: ## The built pages in headless Chromium, and one chapter in JupyterLab
 	@test -f $(HTML)/index.html || $(MAKE) book
 	$(PYTEST) tests/browser -n $(JOBS) --dist loadfile
+
+bench: setup ## Speed beside other libraries and the copy limit (writes benchmarks/results)
+	$(BIN)/python -m benchmarks
 
 # --- house --------------------------------------------------------------------------------------
 

@@ -147,7 +147,8 @@ def _in_blocks(
     out: torch.Tensor, x: torch.Tensor, first: torch.Tensor, sin: torch.Tensor | None
 ) -> None:
     """Rotate through a scratch: complex numbers where sin is None, else the half layout."""
-    limit = BLOCK if sin is None else BLOCK // 2
+    # The half layout needs two: smaller ones, unless beside x they hardly count.
+    limit = BLOCK if sin is None else max(BLOCK // 2, min(BLOCK, x.numel() // 64))
     first = first.expand(*x.shape[:-1], first.shape[-1])
     sin = None if sin is None else sin.expand(*x.shape[:-1], sin.shape[-1])
     scratch = other = x.new_empty(0)
