@@ -5,6 +5,8 @@ PORT ?= 8000
 TORCH_INDEX ?=
 # Workers for tests that run side by side.
 JOBS ?= 2
+# Options of the benchmarks.
+BENCH ?=
 
 VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
@@ -95,10 +97,10 @@ test-book: setup ## Build the book from nothing; a warning is an error
 
 test-browser: ## The built pages in headless Chromium, and one chapter in JupyterLab
 	@test -f $(HTML)/index.html || $(MAKE) book
-	$(PYTEST) tests/browser -n $(JOBS) --dist loadfile
+	$(PYTEST) tests/browser -n $(JOBS) --dist loadgroup
 
-bench: setup ## Speed beside other libraries and the copy limit (writes benchmarks/results)
-	$(BIN)/python -m benchmarks
+bench: setup ## Speed beside other libraries (BENCH="--quick", "--huge-pages", "--device cuda")
+	$(BIN)/python -m benchmarks $(BENCH)
 
 # --- house --------------------------------------------------------------------------------------
 

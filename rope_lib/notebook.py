@@ -46,15 +46,38 @@ def median_seconds(
     Raises:
         ValueError: if ``rounds`` is below 1.
     """
+    times = seconds_by_turn(functions, rounds=rounds)
+    return {name: (min(t), statistics.median(t), max(t)) for name, t in times.items()}
+
+
+def seconds_by_turn(
+    functions: Mapping[str, Callable[[], Any]],
+    *,
+    rounds: int = 15,
+    clock: Callable[[], Any] = time.perf_counter,
+) -> dict[str, list[Any]]:
+    """Every time behind ``median_seconds``, so that two functions can be compared turn by turn.
+
+    Args:
+        functions: name -> a function without arguments.
+        rounds: as in ``median_seconds``.
+        clock: what is read before and after a call; the difference of two readings is the time.
+
+    Returns:
+        name -> the times of its calls, one a turn.
+
+    Raises:
+        ValueError: if ``rounds`` is below 1.
+    """
     if rounds < 1:
         raise ValueError(f"rounds must be at least 1, got {rounds}")
-    times: dict[str, list[float]] = {name: [] for name in functions}
+    times: dict[str, list[Any]] = {name: [] for name in functions}
     for turn in range(rounds + 1):
         for name, function in functions.items():
-            start = time.perf_counter()
+            start = clock()
             function()
             if torch.cuda.is_available():
                 torch.cuda.synchronize()
             if turn:
-                times[name].append(time.perf_counter() - start)
-    return {name: (min(t), statistics.median(t), max(t)) for name, t in times.items()}
+                times[name].append(clock() - start)
+    return times

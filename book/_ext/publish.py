@@ -74,6 +74,13 @@ def mend(app: Any, error: Exception | None) -> None:
             page.write_text(after, "utf-8")
 
 
+# A page opened from a folder may not read its neighbours, which is how the search page makes its
+# excerpts; without this it lists the pages that it found and fills the console with errors.
+SEARCH_FROM_A_FOLDER = (
+    'if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;'
+)
+
+
 def write_colours(app: Any, error: Exception | None) -> None:
     if error is None and app.builder.format == "html":
         (Path(app.outdir) / COLOUR_SHEET).write_text(colour_sheet(), "utf-8")
@@ -87,6 +94,7 @@ def setup(app: Any) -> dict[str, bool]:
         priority=100,
     )
     app.add_css_file(f"../{COLOUR_SHEET}")
+    app.add_js_file(None, body=SEARCH_FROM_A_FOLDER)
     app.connect("build-finished", write_colours)
     app.connect("build-finished", mend)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

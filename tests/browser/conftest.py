@@ -40,35 +40,46 @@ def origin(url: str) -> tuple[str, str]:
     return parts.scheme, parts.netloc
 
 
+def watched_page(browser, url, **options):
+    """Open a page in a context of its own, with two more attributes.
+
+    ``errors`` holds what the console and uncaught exceptions said, ``foreign`` the requests that
+    left the page's origin.
+    """
+    page = browser.new_context(**options).new_page()
+    page.errors, page.foreign = [], []
+    allowed = {origin(url), ("data", ""), ("blob", "")}
+
+    def note_request(request):
+        if origin(request.url) not in allowed and not request.url.startswith("blob:"):
+            page.foreign.append(request.url)
+
+    page.on("console", lambda m: m.type == "error" and page.errors.append(m.text))
+    page.on("pageerror", lambda error: page.errors.append(str(error)))
+    page.on("request", note_request)
+    page.goto(url)
+    return page
+
+
+def check(page, *, expect_errors=False):
+    assert not page.foreign, f"requests left the page's origin: {page.foreign}"
+    assert expect_errors or not page.errors, f"errors in the console: {page.errors}"
+
+
 @pytest.fixture
 def page_factory(browser):
-    """``page_factory(url, **context options)`` opens a page in a context of its own.
+    """``page_factory(url, **context options)`` opens a watched page and checks it at the end.
 
-    The page has two more attributes: ``errors``, what the console and uncaught exceptions said, and
-    ``foreign``, the requests that left the page's origin. At the test's end both must be empty; a
-    test that provokes errors passes ``expect_errors=True``.
+    A test that provokes errors passes ``expect_errors=True``.
     """
     opened = []
 
     def open_page(url, *, expect_errors=False, **options):
-        context = browser.new_context(**options)
-        page = context.new_page()
-        page.errors, page.foreign = [], []
-        allowed = {origin(url), ("data", ""), ("blob", "")}
-
-        def note_request(request):
-            if origin(request.url) not in allowed and not request.url.startswith("blob:"):
-                page.foreign.append(request.url)
-
-        page.on("console", lambda m: m.type == "error" and page.errors.append(m.text))
-        page.on("pageerror", lambda error: page.errors.append(str(error)))
-        page.on("request", note_request)
+        page = watched_page(browser, url, **options)
         opened.append((page, expect_errors))
-        page.goto(url)
         return page
 
     yield open_page
     for page, expect_errors in opened:
         page.context.close()
-        assert not page.foreign, f"requests left the page's origin: {page.foreign}"
-        assert expect_errors or not page.errors, f"errors in the console: {page.errors}"
+        check(page, expect_errors=expect_errors)

@@ -1,0 +1,1 @@
+"""Speed and memory of rope_lib beside other libraries and the machine's copy limit."""
