@@ -179,5 +179,6 @@ def holds(condition: Array) -> bool:
         return True
     try:
         return bool(condition.all() if is_torch(condition) else namespace(condition).all(condition))
+    # vmap raises the first, a JAX tracer the second, the meta device the first or the third.
     except (RuntimeError, TypeError, NotImplementedError):
         return True

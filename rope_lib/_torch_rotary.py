@@ -54,6 +54,7 @@ def apply_rope(
     if plain:
         return _plain(x, cos, sin, layout)
     if x.requires_grad and torch.is_grad_enabled():
+        # torch leaves apply untyped.
         rotated: torch.Tensor = _Rotation.apply(x, cos, sin, layout)  # type: ignore[no-untyped-call]
         return rotated
     return _rotate_into(torch.empty_like(x), x, cos, sin, layout)
@@ -94,6 +95,7 @@ def _is_watched(t: torch.Tensor) -> bool:
     """Whether t is a subclass, carries a forward derivative, or wraps another tensor."""
     if type(t) not in (torch.Tensor, torch.nn.Parameter):
         return True
+    # torch leaves unpack_dual untyped.
     if forward_ad.unpack_dual(t).tangent is not None:  # type: ignore[no-untyped-call]
         return True
     try:

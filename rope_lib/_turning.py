@@ -49,6 +49,7 @@ class Turning(nn.Module):
             moved = fn(tensor)
             return moved if moved.dtype == tensor.dtype else tensor.to(moved.device)
 
+        # torch leaves _apply untyped.
         super()._apply(move, recurse)  # type: ignore[no-untyped-call]
         if not self.learnable:
             self.inv_freq = self._initial(_real(fn(before).device))

@@ -83,7 +83,7 @@ class GGUFFile:
         rows = stored.reshape(quant_shape_to_byte_shape(where.shape, where.quantisation))
         try:
             weight = dequantize(rows, where.quantisation)
-        except NotImplementedError as error:
+        except NotImplementedError as error:  # what gguf raises for a type that it cannot decode
             raise GGUFError(
                 f"{self.path}: {name} has the unsupported quantisation {where.quantisation.name}"
             ) from error

@@ -940,7 +940,7 @@ class TestScalings:
     def test_bad_seq_len(self, seq_len: object) -> None:
         config = RopeConfig.from_hf(llama())
         with pytest.raises(ValueError, match=r"^seq_len must be an integer"):
-            config.frequencies(seq_len)  # type: ignore[arg-type]
+            config.frequencies(seq_len)
 
 
 class TestMultimodal:
@@ -1197,7 +1197,7 @@ class TestLayerTypes:
         ):
             RopeConfig.from_hf(file, layer_type="x")
         with pytest.raises(RopeConfigError, match=r"^layer_type must be a string, got 3"):
-            RopeConfig.from_hf(file, layer_type=3)  # type: ignore[arg-type]
+            RopeConfig.from_hf(file, layer_type=3)
 
     @pytest.mark.parametrize("value", ["full_attention", [1], [None]])
     def test_bad_layer_types(self, value: object) -> None:
@@ -1386,10 +1386,10 @@ class TestFiles:
     @pytest.mark.parametrize("config", [None, 3, [llama()], b"config.json"])
     def test_not_a_config(self, config: object) -> None:
         with pytest.raises(RopeConfigError, match=r"^config must be a dictionary of fields, got"):
-            RopeConfig.from_hf(config)  # type: ignore[arg-type]
+            RopeConfig.from_hf(config)
 
     def test_strange_keys_are_listed(self) -> None:
-        file: dict[Any, Any] = llama() | {3: 4, "vision_config": {"rope_theta": 5.0}}  # type: ignore[dict-item]
+        file: dict[Any, Any] = llama() | {3: 4, "vision_config": {"rope_theta": 5.0}}
         assert RopeConfig.from_hf(file).ignored == ("3", "vision_config")
         assert RopeConfig.from_hf(llama(rope_scaling={("a",): {}})).ignored == (
             "rope_scaling.('a',)",
@@ -1629,7 +1629,7 @@ class TestGguf:
         assert {"qwen2", "gptneox", "gemma3"} <= HALF
 
     def test_strange_keys_are_listed(self) -> None:
-        assert RopeConfig.from_gguf(gguf() | {3: 4}).ignored == ("3",)  # type: ignore[dict-item]
+        assert RopeConfig.from_gguf(gguf() | {3: 4}).ignored == ("3",)
 
     @pytest.mark.parametrize(
         ("metadata", "message"),
@@ -1669,4 +1669,4 @@ class TestGguf:
 
     def test_not_a_mapping(self) -> None:
         with pytest.raises(RopeConfigError, match=r"^config must be a dictionary of fields"):
-            RopeConfig.from_gguf([1])  # type: ignore[arg-type]
+            RopeConfig.from_gguf([1])

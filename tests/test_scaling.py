@@ -532,11 +532,11 @@ class TestRefusals:
 
     def test_wrong_kind_is_a_type_error(self) -> None:
         with pytest.raises(TypeError, match="factor must be a number, got '2'"):
-            linear(4, 1e4, factor="2")  # type: ignore[arg-type]
+            linear(4, 1e4, factor="2")
         with pytest.raises(TypeError, match="must be an integer, got True"):
             dynamic(4, 1e4, factor=2.0, original_max_position_embeddings=True)
         with pytest.raises(TypeError, match="truncate must be true or false, got 1"):
-            yarn(4, 1e4, factor=2, original_max_position_embeddings=64, truncate=1)  # type: ignore[arg-type]
+            yarn(4, 1e4, factor=2, original_max_position_embeddings=64, truncate=1)
 
 
 class TestChecks:
