@@ -1,14 +1,16 @@
-"""What the book's cells share: the device they run on and fair side-by-side timing.
+"""What the book's cells share: device, fair side-by-side timing, and what experiments found.
 
 The only place that reads ``ROPE_DEVICE``; the rest of the library never looks at the environment.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import statistics
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -81,3 +83,27 @@ def seconds_by_turn(
             if turn:
                 times[name].append(clock() - start)
     return times
+
+
+def results(name: str) -> dict[str, Any]:
+    """What an experiment stored, for a chapter to plot: ``experiments/results/<name>.json``.
+
+    Args:
+        name: of the experiment, such as "stretch". ``make experiments`` redoes them.
+
+    Returns:
+        The file's content: how it was made, and its points.
+
+    Raises:
+        FileNotFoundError: neither this folder nor one above it holds that file.
+    """
+    start = Path.cwd()
+    for folder in (start, *start.parents):
+        path = folder / "experiments" / "results" / f"{name}.json"
+        if path.is_file():
+            stored: dict[str, Any] = json.loads(path.read_text("utf-8"))
+            return stored
+    raise FileNotFoundError(
+        f"experiments/results/{name}.json is not in {start} nor above it. "
+        f"In a clone of the book: make experiments RUN={name}"
+    )

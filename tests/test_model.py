@@ -35,9 +35,7 @@ from rope_lib._llama_file import FILE, find_smollm2
 from rope_lib.gguf_file import GGUFError, GGUFFile, Tokenizer
 from rope_lib.model import KVCache, Llama, load_gguf, load_smollm2
 from rope_lib.nn import RotaryEmbedding
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "experiments"))
-from texts import TEXTS
+from rope_lib.texts import TEXTS
 
 TOKENS, SHORT = 192, 64
 PROMPT = "The capital of France is"

@@ -1,7 +1,7 @@
 """The three texts on which the book measures its model: parts of packages that the lock pins.
 
 They are found in the installed packages and never copied. A hash makes sure that numbers which
-are compared come from the same text. `python experiments/texts.py` lists them.
+are compared come from the same text. ``python -m rope_lib.texts`` lists them.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from email import message_from_string
 from importlib import metadata
 from pathlib import Path
+
+__all__ = ["TEXTS", "Text"]
 
 DESCRIPTION = "METADATA"
 
