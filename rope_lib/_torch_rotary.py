@@ -28,6 +28,8 @@ from rope_lib.rotary import check_out, rotate_pairs
 
 BLOCK = 2**18
 """Elements in a block: 1 MiB of float32, which fits the usual second-level cache."""
+FEWEST_ROWS = 16
+"""Rows in a block: with fewer, calls cost more than the rows themselves."""
 
 
 def apply_rope(
@@ -154,12 +156,13 @@ def _in_blocks(
     first = first.expand(*x.shape[:-1], first.shape[-1])
     sin = None if sin is None else sin.expand(*x.shape[:-1], sin.shape[-1])
     scratch = other = x.new_empty(0)
-    for block in _blocks(x.shape, limit):
+    for block in _blocks(x.shape, limit) if x.numel() else ():
         piece = x[block]
-        if scratch.shape[0] < piece.shape[0]:
+        if scratch.numel() < piece.numel():
             scratch = torch.empty(piece.shape, dtype=first.dtype.to_real())
             other = scratch if sin is None else torch.empty_like(scratch)
-        source, turned = scratch[: piece.shape[0]], other[: piece.shape[0]]
+        rows = piece.shape[-2]
+        source, turned = scratch[..., :rows, :], other[..., :rows, :]
         source.copy_(piece)
         if sin is None:
             source.view(first.dtype).mul_(first[block])
@@ -169,13 +172,20 @@ def _in_blocks(
 
 
 def _blocks(shape: torch.Size, limit: int) -> Iterator[tuple[int | slice, ...]]:
-    """Index tuples that cut shape into runs of about limit elements, whole rows each."""
-    axis = next(a for a in range(len(shape)) if math.prod(shape[a + 1 :]) <= limit)
-    axis = min(axis, len(shape) - 2)
-    step = max(1, limit // max(1, math.prod(shape[axis + 1 :])))
+    """Index tuples that cut shape into blocks of about limit elements: few rows of many heads.
+
+    Heads share the rows of a table, so that those few rows stay in the cache.
+    """
+    rows = min(shape[-2], FEWEST_ROWS)
+    axis = next(
+        (a for a in range(len(shape) - 2) if math.prod(shape[a:-2]) * rows * shape[-1] <= limit),
+        len(shape) - 2,
+    )
+    step = max(rows, limit // (math.prod(shape[axis:-2]) * shape[-1]))
+    whole = [slice(None)] * (len(shape) - 2 - axis)
     for lead in itertools.product(*(range(size) for size in shape[:axis])):
-        for start in range(0, shape[axis], step):
-            yield (*lead, slice(start, start + step))
+        for start in range(0, shape[-2], step):
+            yield (*lead, *whole, slice(start, start + step))
 
 
 def _pairs_adjoin(x: torch.Tensor) -> bool:
