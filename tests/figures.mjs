@@ -33,7 +33,7 @@ function modelOf(state) {
 }
 
 // What a hand does to the handle of a trait: a key, or a drag to a place given in units of the
-// plane's 400 (the DOM here has no layout, so the plane says that it is 400 pixels wide).
+// picture (the DOM here has no layout, so the picture says that it is as large as its viewBox).
 function work(Event, el, trait, { key, shiftKey = false, to }) {
   const knob = el.querySelector(`[data-trait="${trait}"]`);
   const happen = (type, properties) =>
@@ -41,8 +41,9 @@ function work(Event, el, trait, { key, shiftKey = false, to }) {
   if (key) return happen("keydown", { key, shiftKey });
   knob.setPointerCapture = () => {};
   knob.focus = () => {};
-  const box = { left: 0, top: 0, width: 400, height: 400 };
-  el.querySelector(".rope-plane").getBoundingClientRect = () => box;
+  const picture = knob.closest("svg");
+  const [, , width, height] = picture.getAttribute("viewBox").split(" ").map(Number);
+  picture.getBoundingClientRect = () => ({ left: 0, top: 0, width, height });
   happen("pointerdown", { button: 0, pointerId: 1 });
   happen("pointermove", { clientX: to[0], clientY: to[1] });
   return happen("lostpointercapture", {});

@@ -17,18 +17,46 @@ from rope_lib import plots
 from rope_lib.colours import COLOURS, css_variables
 from rope_lib.figures import (
     AngleSum,
+    CacheTimeline,
     ComplexPlane,
+    ContextScaling,
     Figure,
     FrequencyClocks,
+    LayoutMap,
+    PerplexityByPosition,
+    PrecisionMeter,
     RotationPlane,
+    ScoreByDistance,
     ScoreExplorer,
+    StretchedModel,
+    WavelengthSpectrum,
     with_sliders,
 )
 from rope_lib.figures.words import WORDS
 
-FIGURES = [AngleSum, ComplexPlane, FrequencyClocks, RotationPlane, ScoreExplorer]
+FIGURES = [
+    AngleSum,
+    CacheTimeline,
+    ComplexPlane,
+    ContextScaling,
+    FrequencyClocks,
+    LayoutMap,
+    PerplexityByPosition,
+    PrecisionMeter,
+    RotationPlane,
+    ScoreByDistance,
+    ScoreExplorer,
+    StretchedModel,
+    WavelengthSpectrum,
+]
 SOURCES = Path(sys.modules[Figure.__module__].__file__).parent
-BASE_JS = "\n".join((SOURCES / name).read_text("utf-8") for name in ("base.js", "plane.js"))
+POINT = {"text": "code", "stretch": 1.0, "perplexity": 5.4, "line": "x", "tokens": 9}
+CURVE = {"method": "plain", "factor": 1.0, "bins": [0], "loss": [2.0], "windowed": [2.0]}
+LENGTHS = {"points": [{"text": "code", **CURVE}]}
+
+
+def shared_js(cls):
+    return "\n".join((SOURCES / name).read_text("utf-8") for name in ("base.js", *cls.parts))
 
 
 def own_js(cls):
@@ -49,6 +77,36 @@ def own_js(cls):
         (AngleSum(b=1), "AngleSum(a=0.6, b=1, vector=[1.0, 0.0], label='q')"),
         (ComplexPlane(), "ComplexPlane(z=[1.0, 2.0], theta=0.4, label='q')"),
         (FrequencyClocks(), "FrequencyClocks(head_dim=32, base=10000, position=5)"),
+        (LayoutMap(), "LayoutMap(head_dim=8, rotary_dim=8, pair=1)"),
+        (
+            PrecisionMeter(),
+            "PrecisionMeter(position=257, pair=0, head_dim=64, base=10000, dtype='bfloat16', "
+            "rounded='positions')",
+        ),
+        (CacheTimeline(step=2), "CacheTimeline(scenario='decode', step=2)"),
+        (
+            StretchedModel(results={"points": [POINT, POINT]}),
+            "StretchedModel(results=<2 points>, text='code', stretch=1.0)",
+        ),
+        (
+            ScoreByDistance(kind="aimed", peak=7),
+            "ScoreByDistance(head_dim=64, base=10000, kind='aimed', distance=16, peak=7, "
+            "max_distance=4096)",
+        ),
+        (
+            WavelengthSpectrum(model="Llama-3-8B"),
+            "WavelengthSpectrum(model='Llama-3-8B', head_dim=64, base=100000, length=8192)",
+        ),
+        (
+            ContextScaling(),
+            "ContextScaling(head_dim=64, base=100000, original=8192, factor=2, method='yarn', "
+            "pair=16)",
+        ),
+        (
+            PerplexityByPosition(),
+            "PerplexityByPosition(results=<0 points>, method='plain', text='code', factor=2, "
+            "measure='perplexity')",
+        ),
     ],
 )
 def test_repr_is_short_and_the_same_each_time(figure, text):
@@ -91,6 +149,79 @@ def test_figures_do_not_share_a_default_list():
         (lambda: ComplexPlane(z=[1, np.nan]), ValueError, "z must be finite, got nan"),
         (lambda: ComplexPlane(z=[[1], [2]]), TypeError, r"z must be a real number, got \[1\]"),
         (lambda: AngleSum(label="v"), traitlets.TraitError, "label"),
+        (lambda: LayoutMap(head_dim=9), ValueError, "head_dim must be even, got 9"),
+        (lambda: LayoutMap(rotary_dim=66), ValueError, "rotary_dim must be from 2 to 64, got 66"),
+        (lambda: LayoutMap(pair=-1), ValueError, "pair must be from 0 to 31, got -1"),
+        (lambda: LayoutMap(pair=0.5), ValueError, "pair must be a whole number, got 0.5"),
+        (lambda: PrecisionMeter(position=1_000_001), ValueError, "0 to 1000000, got 1000001"),
+        (
+            lambda: PrecisionMeter(dtype="float8"),
+            ValueError,
+            "dtype must be one of 'float32', 'float16', 'bfloat16', 'tf32', got 'float8'",
+        ),
+        (lambda: PrecisionMeter(rounded=1), TypeError, "rounded must be a text, got 1"),
+        (lambda: CacheTimeline(scenario="full"), ValueError, "scenario must be one of 'prefill', "),
+        (lambda: CacheTimeline(step=10), ValueError, "step must be from 0 to 9, got 10"),
+        (lambda: StretchedModel(stretch=0), ValueError, "stretch must be greater than 0, got 0"),
+        (lambda: StretchedModel(results=[POINT]), TypeError, "results must be a dict, got "),
+        (lambda: StretchedModel(results={"how": 1}), ValueError, 'a list "points", got None'),
+        (
+            lambda: StretchedModel(results={"points": [POINT, {"text": "code"}]}),
+            ValueError,
+            r"results: point 1 must have \['stretch', 'perplexity', 'line'\], got \['text'\]",
+        ),
+        (
+            lambda: StretchedModel(results={"points": [POINT]}, text="verse"),
+            ValueError,
+            "text must be one of 'code', got 'verse'",
+        ),
+        (
+            lambda: ScoreByDistance(kind="odd"),
+            ValueError,
+            "kind must be one of 'equal', 'random', ",
+        ),
+        (
+            lambda: ScoreByDistance(distance=-1),
+            ValueError,
+            "distance must be from 0 to 8192, got -1",
+        ),
+        (lambda: ScoreByDistance(peak=0.5), ValueError, "peak must be a whole number, got 0.5"),
+        (lambda: ScoreByDistance(max_distance=5), ValueError, "from 16 to 8192, got 5"),
+        (
+            lambda: WavelengthSpectrum(model="GPT-2"),
+            ValueError,
+            "model must be one of 'SmolLM2-135M'",
+        ),
+        (
+            lambda: WavelengthSpectrum(length=0),
+            ValueError,
+            "length must be from 1 to 100000000, got 0",
+        ),
+        (lambda: ContextScaling(head_dim=2), ValueError, "head_dim must be from 4 to 256, got 2"),
+        (lambda: ContextScaling(factor=0.5), ValueError, "factor must be from 1 to 1024, got 0.5"),
+        (lambda: ContextScaling(method="longrope"), ValueError, "method must be one of 'linear', "),
+        (lambda: ContextScaling(pair="4"), TypeError, "pair must be a real number, got '4'"),
+        (lambda: PerplexityByPosition(method=2), TypeError, "method must be a text, got 2"),
+        (
+            lambda: PerplexityByPosition(factor=0),
+            ValueError,
+            "factor must be greater than 0, got 0",
+        ),
+        (
+            lambda: PerplexityByPosition(results=LENGTHS, method="ntk"),
+            ValueError,
+            "method must be one of 'plain', got 'ntk'",
+        ),
+        (
+            lambda: PerplexityByPosition(results=LENGTHS, text="verse"),
+            ValueError,
+            "text must be one of 'code', got 'verse'",
+        ),
+        (
+            lambda: PerplexityByPosition(results={"points": [POINT]}),
+            ValueError,
+            r"point 0 must have \['method', 'factor', 'bins', 'loss', 'windowed'\], got ",
+        ),
     ],
 )
 def test_bad_values_are_refused(make, error, text):
@@ -98,12 +229,30 @@ def test_bad_values_are_refused(make, error, text):
         make()
 
 
+def test_a_whole_number_stays_whole_and_a_choice_a_text():
+    figure = PrecisionMeter(position=257.0, pair=np.int64(3), dtype=np.str_("tf32"))
+    assert (figure.position, figure.pair, figure.dtype) == (257, 3, "tf32")
+    assert [type(x) for x in (figure.position, figure.pair)] == [int, int]
+
+
+def test_stored_results_keep_what_the_figure_shows_and_are_not_shared():
+    given = {"how": {"seed": 0, "settings": {"prompt": "So", "tokens": 9}}, "points": [POINT]}
+    figure = StretchedModel(results=given)
+    kept = {k: v for k, v in POINT.items() if k != "tokens"}
+    assert figure.results == {"prompt": "So", "points": [kept]}
+    assert StretchedModel(results=figure.results).results == figure.results
+    figure.results["points"][0]["text"] = "prose"
+    assert given["points"][0]["text"] == "code"
+    StretchedModel().results["points"] = []
+    assert StretchedModel().results == {}
+
+
 # ---- the joined module
 
 
 @pytest.mark.parametrize("cls", FIGURES)
 def test_module_is_one_text_that_begins_with_the_shared_base(cls):
-    assert cls._esm.startswith(BASE_JS)
+    assert cls._esm.startswith(shared_js(cls))
     assert cls._esm.endswith(own_js(cls))
     assert cls._esm.count("export default ") == 1
     assert not re.search(r"^\s*import\b", cls._esm, re.MULTILINE)
@@ -115,13 +264,19 @@ def test_figures_store_one_stylesheet():
 
 
 def test_all_the_javascript_is_small():
-    texts = [own_js(cls) for cls in FIGURES] + [BASE_JS]
-    assert len(gzip.compress("".join(texts).encode())) < 25_000
+    parts = {text for cls in FIGURES for text in (own_js(cls), shared_js(cls))}
+    assert len(gzip.compress("".join(sorted(parts)).encode())) < 40_000
+
+
+def test_a_part_is_joined_where_it_is_used_and_nowhere_else():
+    for cls in FIGURES:
+        uses = {"plane.js": "new Plane(", "chart.js": "chart(ui"}
+        assert {part for part, sign in uses.items() if sign in own_js(cls)} == set(cls.parts)
 
 
 @pytest.mark.parametrize("cls", FIGURES)
 def test_every_word_used_is_in_the_dictionary_and_every_word_is_used(cls):
-    used_by_base = set(re.findall(r"WORDS\.(\w+)", BASE_JS))
+    used_by_base = set(re.findall(r"WORDS\.(\w+)", shared_js(cls)))
     used = set(re.findall(r"WORDS\.(\w+)", own_js(cls)))
     known = set(WORDS[cls.__name__])
     assert used <= known | set(WORDS["common"])
@@ -169,13 +324,13 @@ def test_one_slider_drives_every_figure_that_has_the_trait(links):
 
 @pytest.fixture
 def knobs(tmp_path, monkeypatch):
-    """A figure with a text and a yes-or-no trait, which none of the book's first figures has."""
+    """A figure with a yes-or-no trait and a plain text, which none of the book's figures has."""
     (tmp_path / "knobs_figure.js").write_text("export default {}")
     (tmp_path / "knobs_figure.py").write_text(
         "import traitlets\n"
         "from rope_lib.figures import Figure\n"
         "class Knobs(Figure):\n"
-        "    layout_name = traitlets.Unicode('half').tag(sync=True, input=True)\n"
+        "    note = traitlets.Unicode('half').tag(sync=True, input=True)\n"
         "    wrapped = traitlets.Bool(False).tag(sync=True, input=True)\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
@@ -184,12 +339,44 @@ def knobs(tmp_path, monkeypatch):
     return knobs_figure.Knobs()
 
 
-def test_texts_make_a_dropdown_and_a_bool_a_checkbox(links, knobs):
-    box = with_sliders(knobs, layout_name=["interleaved", "half"], wrapped=True)
-    _, dropdown, checkbox = box.children
-    assert (type(dropdown), dropdown.value) == (ipywidgets.Dropdown, "half")
+def test_a_bool_makes_a_checkbox(links, knobs):
+    _, checkbox = with_sliders(knobs, wrapped=True).children
     assert (type(checkbox), checkbox.value, knobs.wrapped) == (ipywidgets.Checkbox, True, True)
-    assert len(links) == 2
+    assert links == [((checkbox, "value"), (knobs, "wrapped"))]
+
+
+def test_a_text_that_is_no_choice_has_no_dropdown(links, knobs):
+    with pytest.raises(TypeError, match="note must be a choice to have a drop-down, got Unicode"):
+        with_sliders(knobs, note=["half", "interleaved"])
+
+
+def test_texts_make_a_dropdown_whose_index_is_linked(links):
+    one, two = CacheTimeline(), CacheTimeline(step=1)
+    box = with_sliders(one, two, scenario=["packed", "decode"])
+    dropdown = box.children[-1]
+    assert (type(dropdown), dropdown.value) == (ipywidgets.Dropdown, "decode")
+    assert dropdown.description == "case"
+    ends = [((dropdown, "index"), (figure, "scenario_index")) for figure in (one, two)]
+    assert links == ends
+    for figure in (one, two):
+        assert figure.options == {"scenario": ["packed", "decode"]}
+        assert figure.scenario_index == 1
+
+
+def test_a_dropdown_can_be_linked_in_the_browser():
+    with_sliders(CacheTimeline(), scenario=["packed", "decode"])  # a bad link raises here
+
+
+def test_a_choice_and_its_index_follow_each_other(links):
+    figure = CacheTimeline()
+    with_sliders(figure, scenario=["packed", "decode", "sliding"])
+    figure.scenario = "sliding"
+    assert figure.scenario_index == 2
+    figure.scenario_index = 0
+    assert figure.scenario == "packed"
+    figure.scenario = "prefill"  # not offered
+    assert figure.scenario_index == 0
+    assert "scenario_index" not in figure.input_names()
 
 
 @pytest.mark.parametrize(
@@ -215,6 +402,16 @@ def test_texts_make_a_dropdown_and_a_bool_a_checkbox(links, knobs):
             lambda: with_sliders(ScoreExplorer(), m=(0, 20)),
             TypeError,
             r"m must be \(min, max, step\), a list of strings or a bool, got \(0, 20\)",
+        ),
+        (
+            lambda: with_sliders(CacheTimeline(), scenario=["packed", "sliding"]),
+            ValueError,
+            r"scenario must start at one of \['packed', 'sliding'\], got 'decode'",
+        ),
+        (
+            lambda: with_sliders(CacheTimeline(), scenario=["decode", "full"]),
+            ValueError,
+            "scenario must be one of 'prefill', .* got 'full'",
         ),
     ],
 )

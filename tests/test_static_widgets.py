@@ -227,7 +227,7 @@ def test_a_picture_cannot_be_worked_and_its_ids_are_its_own():
 
 def test_saved_choices_show_in_the_picture():
     html = rewritten(
-        w.Dropdown(options=["a", "b"], index=1),
+        w.Dropdown(options=["a", "b", "c"], index=1),
         w.Checkbox(True),
         w.ToggleButtons(options=["x", "y"], index=1),
         w.Textarea("two\nlines"),

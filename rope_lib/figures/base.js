@@ -31,6 +31,17 @@ const complex = ([x, y], show = (number) => fixed(number, 3)) =>
   `${show(x)} ${y < 0 ? "−" : "+"} ${show(Math.abs(y))}i`;
 const say = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
 
+// 6.28, 628, 6.3k, 54k, 2.1M: three figures or so, where there is little room.
+function compact(x) {
+  const [size, unit] = [
+    [1e6, "M"],
+    [1e3, "k"],
+    [1, ""],
+  ].find(([least]) => Math.abs(x) >= least) ?? [1, ""];
+  const value = x / size;
+  return short(value, value >= 100 ? 0 : value >= 10 || size > 1 ? 1 : 2) + unit;
+}
+
 // ---- elements
 
 const SVG_TAGS = new Set("svg g line circle path text tspan rect".split(" "));
@@ -98,6 +109,10 @@ function frame(model, el, wide) {
       node.addEventListener(type, handler);
       undo.push(() => node.removeEventListener(type, handler));
     },
+    follow(event, handler) {
+      model.on(event, handler);
+      undo.push(() => model.off(event, handler));
+    },
     readout() {
       return add(ui.panel, "output", { class: "rope-readout", "aria-live": "off" });
     },
@@ -142,21 +157,45 @@ function matrix(parent, columns, look, digits = 3) {
   };
 }
 
+// ---- choices: a drop-down links its index, so a choice `name` has a trait `name_index` beside it
+
+function followChoices(model, inputs) {
+  const ties = [];
+  for (const name of inputs.filter((input) => model.get(`${input}_index`) !== undefined)) {
+    const copy = (trait, value) => {
+      if (value === undefined || value < 0 || value === model.get(trait)) return;
+      model.set(trait, value);
+      model.save_changes();
+    };
+    const texts = () => model.get("options")?.[name] ?? [];
+    const adopt = () => copy(name, texts()[model.get(`${name}_index`)]);
+    const tell = () => copy(`${name}_index`, texts().indexOf(model.get(name)));
+    adopt(); // a page's reader may choose before the figure wakes
+    ties.push([`change:${name}_index`, adopt], [`change:${name}`, tell]);
+  }
+  for (const [event, call] of ties) model.on(event, call);
+  return () => {
+    for (const [event, call] of ties) model.off(event, call);
+  };
+}
+
 // ---- a figure: inputs (traits) → compute (numbers) → draw
 
 // `build(ui)` makes the parts once and returns draw(state, result, last), which returns a sentence.
-// `wide` has one column. The single numbers of `compute` are written back as the trait `readout`.
+// `wide` has one column. The single finite numbers of `compute` (JSON has no others) are written
+// back as the trait `readout`.
 function figure({ inputs, compute, build, wide = false }) {
   const render = ({ model, el }) => {
     const ui = frame(model, el, wide);
     const draw = build(ui);
     let last;
+    const drop = followChoices(model, inputs);
     const update = () => {
       const state = Object.fromEntries(inputs.map((name) => [name, model.get(name)]));
       const result = compute(state);
       ui.describe(draw(state, result, last));
       last = { state, result };
-      const numbers = Object.entries(result).filter(([, value]) => typeof value === "number");
+      const numbers = Object.entries(result).filter(([, value]) => Number.isFinite(value));
       const readout = Object.fromEntries(numbers);
       if (JSON.stringify(readout) === JSON.stringify(model.get("readout"))) return;
       model.set("readout", readout);
@@ -167,6 +206,7 @@ function figure({ inputs, compute, build, wide = false }) {
     update();
     return () => {
       for (const name of inputs) model.off(`change:${name}`, update);
+      drop();
       ui.stop();
       ui.root.remove();
     };

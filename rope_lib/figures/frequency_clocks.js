@@ -20,17 +20,6 @@ function compute({ head_dim, base, position }) {
   };
 }
 
-// 6.28, 628, 6.3k, 54k, 2.1M: three figures or so, for a narrow dial.
-function compact(x) {
-  const [size, unit] = [
-    [1e6, "M"],
-    [1e3, "k"],
-    [1, ""],
-  ].find(([least]) => Math.abs(x) >= least) ?? [1, ""];
-  const value = x / size;
-  return short(value, value >= 100 ? 0 : value >= 10 || size > 1 ? 1 : 2) + unit;
-}
-
 function dial(parent, wavelength) {
   const box = add(parent, "div", { class: "rope-dial" });
   const svg = add(box, "svg", { viewBox: "-24 -24 48 48" });

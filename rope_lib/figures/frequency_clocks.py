@@ -2,31 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import ClassVar
 
-from rope_lib.figures.base import Figure, Number
-
-
-class HeadSize(Number):
-    """An even whole number from 2 to 256."""
-
-    def validate(self, obj: Any, value: object) -> int | float:
-        number = super().validate(obj, value)
-        if not 2 <= number <= 256:
-            raise ValueError(f"{self.name} must be from 2 to 256, got {number}")
-        if number % 2:
-            raise ValueError(f"{self.name} must be even, got {number}")
-        return int(number)
-
-
-class Base(Number):
-    """A number greater than 1, so that later pairs turn more slowly."""
-
-    def validate(self, obj: Any, value: object) -> int | float:
-        number = super().validate(obj, value)
-        if number <= 1:
-            raise ValueError(f"{self.name} must be greater than 1, got {number}")
-        return number
+from rope_lib.figures.base import Figure
+from rope_lib.figures.traits import Base, HeadSize, Number
 
 
 class FrequencyClocks(Figure):
@@ -37,6 +16,8 @@ class FrequencyClocks(Figure):
 
     Source: Su et al., RoFormer (arXiv:2104.09864), section 3.2.2.
     """
+
+    parts: ClassVar[tuple[str, ...]] = ()
 
     head_dim = HeadSize(32)
     base = Base(10_000)

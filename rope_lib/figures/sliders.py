@@ -8,6 +8,7 @@ from typing import Any
 import ipywidgets as widgets
 
 from rope_lib.figures.base import Figure
+from rope_lib.figures.traits import Choice
 from rope_lib.figures.words import word_for_trait
 
 
@@ -15,14 +16,15 @@ def with_sliders(*figures: Figure, **controls: Any) -> widgets.VBox:
     """Return the figures with one control below them for each keyword.
 
     Each keyword names a trait. Its value says which control: ``(min, max, step)`` is a slider (of
-    whole numbers when all three are ints), a list of strings a drop-down, a bool a checkbox whose
-    trait starts with that value. The control is linked with ``jslink``, so no kernel is needed, to
-    every figure that has the trait, and starts at the figures' value.
+    whole numbers when all three are ints), a list of strings a drop-down for a ``Choice``, a bool a
+    checkbox whose trait starts with that value. The control is linked with ``jslink``, so no kernel
+    is needed, to every figure that has the trait, and starts at the figures' value.
 
     Raises:
-        TypeError: no figure is given, or a control is none of these.
-        ValueError: no figure has the trait, the figures disagree about its value, or that value
-            lies outside the slider.
+        TypeError: no figure is given, a control is none of these, or a list of strings is given
+            for a trait that is not a choice.
+        ValueError: no figure has the trait, the figures disagree about its value, that value
+            lies outside the slider or the list, or the list has a text that the choice refuses.
     """
     if not figures:
         raise TypeError("with_sliders needs at least 1 figure, got 0")
@@ -40,9 +42,36 @@ def _linked_control(figures: tuple[Figure, ...], name: str, spec: Any) -> Any:
             figure.set_trait(name, spec)
     description = word_for_trait(type(owners[0]).__name__, name)
     control = _control(name, description, spec, _common_value(name, owners))
+    chosen = isinstance(control, widgets.Dropdown)
     for figure in owners:
-        widgets.jslink((control, "value"), (figure, name))
+        if chosen:
+            _offer(figure, name, spec)
+            widgets.jslink((control, "index"), (figure, f"{name}_index"))
+        else:
+            widgets.jslink((control, "value"), (figure, name))
     return control
+
+
+def _offer(figure: Figure, name: str, texts: list[str]) -> None:
+    """Keep the choice ``name`` and its index in ``texts`` equal, here as the browser does there."""
+    trait = figure.traits()[name]
+    if not isinstance(trait, Choice):
+        raise TypeError(f"{name} must be a choice to have a drop-down, got {type(trait).__name__}")
+    for text in texts:
+        trait.validate(figure, text)
+    figure.options = {**figure.options, name: list(texts)}
+    figure.set_trait(f"{name}_index", texts.index(getattr(figure, name)))
+
+    def tell(change: Any) -> None:
+        if change["new"] in texts:
+            figure.set_trait(f"{name}_index", texts.index(change["new"]))
+
+    def adopt(change: Any) -> None:
+        if 0 <= change["new"] < len(texts):
+            figure.set_trait(name, texts[change["new"]])
+
+    figure.observe(tell, name)
+    figure.observe(adopt, f"{name}_index")
 
 
 def _common_value(name: str, owners: list[Figure]) -> Any:
@@ -62,6 +91,8 @@ def _control(name: str, description: str, spec: Any, value: Any) -> Any:
     if isinstance(spec, bool):
         return widgets.Checkbox(value=value, indent=False, **look)
     if isinstance(spec, list) and spec and all(isinstance(option, str) for option in spec):
+        if value not in spec:
+            raise ValueError(f"{name} must start at one of {spec}, got {value!r}")
         return widgets.Dropdown(options=spec, value=value, **look)
     if isinstance(spec, tuple) and len(spec) == 3:
         return _slider(name, spec, value, look)

@@ -92,8 +92,9 @@
     const select = h("select", {}, ...options);
     select.addEventListener("change", () => model.set("index", select.selectedIndex));
     return field("dropdown", model, select, [], () => {
-      options.forEach((option, index) => (option.selected = index === model.get("index")));
-      if (model.get("index") === null) select.selectedIndex = -1;
+      const chosen = options[model.get("index")]; // none where the index is null
+      if (chosen) chosen.selected = true;
+      else select.selectedIndex = -1;
     });
   }
 
