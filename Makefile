@@ -7,6 +7,8 @@ TORCH_INDEX ?=
 JOBS ?= 2
 # Options of the benchmarks.
 BENCH ?=
+# Names and options of experiments; empty: all.
+RUN ?=
 
 VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
@@ -19,7 +21,7 @@ NOTEBOOKS = $$($(BIN)/python tools/notebooks.py list)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup book serve lab zip test lint test-lib test-notebooks test-book test-browser \
-	test-jax coverage bench format clean
+	test-jax coverage mutate bench experiments format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -85,9 +87,14 @@ test-jax: setup ## The library with JAX arrays (installs JAX)
 	$(BIN)/pip install --quiet jax==0.10.2 jaxlib==0.10.2
 	$(PYTEST) tests/test_jax.py tests/test_axes.py tests/test_xpos.py -k "jax or Jax" -q
 
-coverage: setup ## Lines and branches of rope_lib that no test reaches
+coverage: setup ## Lines and branches of rope_lib, figures apart, that no test reaches: none
 	$(PYTEST) tests --ignore=tests/browser -n $(JOBS) --dist loadfile -q \
-	  --cov=rope_lib --cov-branch --cov-report=term-missing:skip-covered
+	  --cov --cov-report=term-missing:skip-covered
+
+mutate: setup ## Break rope_lib line by line: do tests notice? (long; goes on where it stopped)
+	$(BIN)/python tools/mutants.py forget
+	OMP_NUM_THREADS=1 $(BIN)/mutmut run --max-children $(JOBS)
+	$(BIN)/python tools/mutants.py report
 
 test-notebooks: setup ## Every notebook as a test, strict on its text (ROPE_DEVICE=cuda for a GPU)
 	$(PYTEST) --nbval --nbval-sanitize-with tests/nbval.cfg -n $(JOBS) --dist loadfile $(NOTEBOOKS)
@@ -103,6 +110,9 @@ test-browser: ## The built pages in headless Chromium, and one chapter in Jupyte
 
 bench: setup ## Speed beside other libraries (BENCH="--quick", "--huge-pages", "--device cuda")
 	$(BIN)/python -m benchmarks $(BENCH)
+
+experiments: setup ## Measure the model at length, for hours (RUN=stretch, see experiments/)
+	$(BIN)/python -m experiments $(RUN)
 
 # --- house --------------------------------------------------------------------------------------
 

@@ -1,0 +1,74 @@
+"""Loss by position past the trained length, with each scaling at factor 2 and no training.
+
+Different places of a text are not equally hard. "windowed" is the loss of the same tokens when
+none stands past the trained length: the text is read again in windows of that length, which start
+every quarter of it, counted from position 0 each, without scaling. A token past the trained length
+is taken from the first window that holds it, where it has three quarters of a window or more of
+text before it. Tokens within the trained length need no other window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from experiments.driver import Lab, Point
+from rope_lib import scaling
+
+MODEL = True
+TEXTS = ("code", "prose", "mixed")
+SETTINGS = {"tokens": 12_288, "trained": 8192, "bin": 512, "factor": 2.0}
+QUICK = {"tokens": 96, "trained": 64, "bin": 16}
+METHODS = ("plain", "yarn", "linear", "ntk", "dynamic")
+
+
+def points(settings: Mapping[str, Any]) -> list[Point]:
+    factors = dict.fromkeys(METHODS, settings["factor"]) | {"plain": 1.0}
+    return [
+        {"text": text, "method": method, "factor": factors[method]}
+        for text in TEXTS
+        for method in METHODS
+    ]
+
+
+def compute(lab: Lab, point: Point) -> Point:
+    """The mean loss of the tokens in each bin of positions, named by its first."""
+    tokens = lab.tokens(point["text"], lab.settings["tokens"])
+    found = frequencies(lab, point["method"], len(tokens))
+    losses = lab.model.token_losses(tokens, scaling=found)
+    ours = [other for other in lab.done if other["text"] == point["text"]]
+    return {
+        "bins": list(range(0, len(tokens), lab.settings["bin"])),
+        "loss": in_bins(lab, losses),
+        "windowed": ours[0]["windowed"] if ours else in_bins(lab, windowed(lab, tokens, losses)),
+    }
+
+
+def frequencies(lab: Lab, method: str, length: int) -> scaling.Frequencies | None:
+    """Those of a method; dynamic ones as they are once the whole text has been read."""
+    rope, factor, trained = lab.model.rope, lab.settings["factor"], lab.settings["trained"]
+    if method == "plain":
+        return None
+    parameters: dict[str, Any] = {"rope_type": method, "factor": factor}
+    if method in ("yarn", "dynamic"):
+        parameters["original_max_position_embeddings"] = trained
+    return scaling.from_parameters(rope.rotary_dim, rope.base, parameters, seq_len=length)
+
+
+def windowed(lab: Lab, tokens: list[int], losses: torch.Tensor) -> torch.Tensor:
+    """Losses of the plain model, with those past the trained length from later windows."""
+    trained = lab.settings["trained"]
+    step = trained // 4
+    parts = [losses[: trained - 1]]
+    for start in range(step, len(tokens) - trained + 1, step):
+        parts.append(lab.model.token_losses(tokens[start : start + trained])[-step:])
+    return torch.cat(parts)
+
+
+def in_bins(lab: Lab, losses: torch.Tensor) -> list[float]:
+    """Means over the tokens of each bin; the first token of all has no loss."""
+    size = lab.settings["bin"]
+    first, *rest = torch.split(torch.cat([losses[:1], losses]), size)
+    return [float(part.double().mean()) for part in (first[1:], *rest)]

@@ -1,0 +1,310 @@
+"""The driver of the experiments loses, mixes and repeats nothing; what it stored holds together."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import ClassVar
+
+import pytest
+import torch
+
+from experiments import __main__ as command
+from experiments import changes, driver, finetune, length, retrieval
+from rope_lib.config import RopeConfig
+from rope_lib.model import Llama
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / command.RESULTS
+
+
+class Counting:
+    """An experiment without a model, which notes what it is asked for."""
+
+    MODEL, TEXTS = False, ("prose",)
+    QUICK: ClassVar[dict[str, object]] = {"points": 2}
+
+    def __init__(self, fail_at: int | None = None, **settings: object) -> None:
+        self.SETTINGS = {"points": 4, **settings}
+        self.fail_at = fail_at
+        self.asked: list[int] = []
+
+    def points(self, settings):
+        return [{"n": n} for n in range(settings["points"])]
+
+    def compute(self, lab, point):
+        if point["n"] == self.fail_at:
+            raise RuntimeError("the machine fell over")
+        self.asked.append(point["n"])
+        assert [other["n"] for other in lab.done] == list(range(point["n"]))
+        return {"square": point["n"] ** 2 / 3, "chance": float(torch.rand(()))}
+
+
+def test_points_are_stored_one_by_one_and_rounded(tmp_path):
+    path = tmp_path / "new" / "counting.json"
+    with pytest.raises(RuntimeError):
+        driver.run(Counting(fail_at=2), path, "python -m experiments counting")
+    stored = json.loads(path.read_text("utf-8"))
+    assert [(p["n"], p["square"]) for p in stored["points"]] == [(0, 0.0), (1, 0.33333)]
+    assert stored["how"]["command"] == "python -m experiments counting"
+    assert stored["how"]["seed"] == 0
+    assert stored["how"]["model"] is None
+    assert stored["how"]["texts"]["prose"]["pinned"]
+    assert list(tmp_path.rglob("*.part")) == []
+
+
+def test_a_run_that_stopped_goes_on_and_ends_as_if_it_had_not(tmp_path):
+    whole, broken = tmp_path / "whole.json", tmp_path / "broken.json"
+    driver.run(Counting(), whole, "c")
+    with pytest.raises(RuntimeError):
+        driver.run(Counting(fail_at=2), broken, "c")
+    second = Counting()
+    driver.run(second, broken, "c")
+    assert second.asked == [2, 3]
+    assert broken.read_text("utf-8") == whole.read_text("utf-8")
+    driver.run(third := Counting(), broken, "c")
+    assert third.asked == []
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+sys.path.insert(0, "tests")
+from experiments import driver
+from test_experiments import Counting
+
+class Killed(Counting):
+    def compute(self, lab, point):
+        if point["n"] == 2:
+            os.kill(os.getpid(), 9)
+        return super().compute(lab, point)
+
+driver.run(Killed(), Path(sys.argv[1]), "c")
+"""
+
+
+def test_a_kill_loses_the_point_in_progress_and_no_other(tmp_path):
+    path = tmp_path / "killed.json"
+    ended = subprocess.run(
+        [sys.executable, "-c", KILLED, str(path)], cwd=ROOT, capture_output=True, timeout=120
+    )
+    assert ended.returncode == -9, ended.stderr.decode()
+    driver.run(second := Counting(), path, "c")
+    assert second.asked == [2, 3]
+    driver.run(Counting(), whole := tmp_path / "whole.json", "c")
+    assert path.read_text("utf-8") == whole.read_text("utf-8")
+
+
+def changed(monkeypatch, what: str) -> Counting:
+    """An experiment that differs from Counting() in one thing that must agree."""
+    if what == "seed":
+        monkeypatch.setattr(driver, "SEED", 1)
+    if what == "versions":
+        monkeypatch.setattr(driver, "version", lambda name: "0.0.1")
+    if what == "texts":
+        other = SimpleNamespace(package="fonttools==0.1", file="METADATA", sha256="00")
+        monkeypatch.setitem(driver.TEXTS, "prose", other)
+    return Counting(unit="nats") if what == "settings" else Counting()
+
+
+@pytest.mark.parametrize(
+    ("what", "named"),
+    [
+        ("seed", "seed is 0 there and 1 here"),
+        (
+            "versions",
+            f"versions.torch is {torch.__version__.partition('+')[0]} there and 0.0.1 here",
+        ),
+        ("texts", "texts.prose.sha256 is"),
+        ("settings", "settings.unit is None there and nats here"),
+    ],
+)
+def test_points_made_otherwise_are_not_mixed(tmp_path, monkeypatch, what, named):
+    path = tmp_path / "counting.json"
+    driver.run(Counting(), path, "c")
+    before = path.read_text("utf-8")
+    other = changed(monkeypatch, what)
+    with pytest.raises(driver.MixedError, match=named) as refused:
+        driver.run(other, path, "c")
+    assert "--fresh" in str(refused.value)
+    assert path.read_text("utf-8") == before
+    driver.run(other, path, "c", fresh=True)
+    assert other.asked == [0, 1, 2, 3]
+
+
+def test_points_that_are_no_longer_asked_for_are_not_kept_silently(tmp_path):
+    path = tmp_path / "counting.json"
+    driver.run(Counting(), path, "c")
+    fewer = Counting()
+    fewer.points = lambda settings: [{"n": 0}, {"n": 1}]
+    with pytest.raises(driver.MixedError, match="2 of its points are no longer asked for"):
+        driver.run(fewer, path, "c")
+
+
+def test_two_kinds_of_machine_are_both_named(tmp_path, monkeypatch):
+    path = tmp_path / "counting.json"
+    with pytest.raises(RuntimeError):
+        driver.run(Counting(fail_at=2), path, "c")
+    here = json.loads(path.read_text("utf-8"))["how"]["machine"]
+    monkeypatch.setattr(driver, "machine_class", lambda device: "abacus")
+    driver.run(Counting(), path, "c")
+    assert json.loads(path.read_text("utf-8"))["how"]["machine"] == f"abacus, {here}"
+
+
+def test_the_command_refuses_unknown_names_and_reports_what_was_mixed(tmp_path, monkeypatch):
+    with pytest.raises(SystemExit) as usage:
+        command.main(["strech"])
+    assert usage.value.code == 2
+    monkeypatch.setattr(command, "import_module", lambda name: Counting(unit="nats"))
+    driver.run(Counting(), tmp_path / "stretch.json", "c")
+    with pytest.raises(SystemExit, match=r"settings\.unit .* --fresh"):
+        command.main(["stretch", "--folder", str(tmp_path)])
+    command.main(["stretch", "--folder", str(tmp_path), "--fresh"])
+    stored = json.loads((tmp_path / "stretch.json").read_text("utf-8"))
+    assert stored["how"]["command"] == "python -m experiments stretch"
+
+
+def test_rounding_is_what_json_gives_back():
+    assert driver.rounded({"a": (1.0 / 3.0, 2, True), "b": [range(2)]}) == {
+        "a": [0.33333, 2, True],
+        "b": [[0, 1]],
+    }
+
+
+# --- every experiment, tiny ----------------------------------------------------------------------
+
+
+class Bytes:
+    """A tokenizer whose tokens are bytes."""
+
+    end = 256
+
+    def encode(self, text: str) -> list[int]:
+        return list(text.encode())
+
+    def decode(self, ids: list[int]) -> str:
+        return bytes(ids).decode(errors="replace")
+
+
+def random_llama() -> Llama:
+    """Two layers, 4 query and 2 key heads of 16 channels."""
+    shapes = {"token_embd": (257, 64), "output_norm": (64,)}
+    for layer in range(2):
+        sizes = {"q": (64, 64), "k": (32, 64), "v": (32, 64), "output": (64, 64), "norm": (64,)}
+        shapes |= {f"blk.{layer}.attn_{name}": size for name, size in sizes.items()}
+        inner = {"norm": (64,), "gate": (96, 64), "up": (96, 64), "down": (64, 96)}
+        shapes |= {f"blk.{layer}.ffn_{name}": size for name, size in inner.items()}
+    generator = torch.Generator().manual_seed(0)
+    weights = {
+        f"{name}.weight": torch.randn(shape, generator=generator) / 4
+        for name, shape in shapes.items()
+    }
+    rope = RopeConfig.from_gguf(
+        {
+            "general.architecture": "llama",
+            "llama.context_length": 128,
+            "llama.embedding_length": 64,
+            "llama.attention.head_count": 4,
+            "llama.rope.freq_base": 1000.0,
+            "llama.rope.dimension_count": 16,
+        }
+    )
+    return Llama(rope, 4, 2, 1e-5, weights, Bytes())
+
+
+@pytest.fixture
+def tiny_lab(tmp_path, monkeypatch) -> None:
+    """The experiments read a random model of two layers."""
+    path = tmp_path / "tiny"
+    path.write_bytes(b"a model")
+    monkeypatch.setattr(driver, "find_smollm2", lambda: path)
+    monkeypatch.setattr(driver, "load_smollm2", random_llama)
+
+
+@pytest.mark.parametrize("name", command.EXPERIMENTS)
+def test_a_quick_run_computes_every_point(name, tiny_lab, tmp_path):
+    command.main([name, "--quick", "--threads", "1", "--folder", str(tmp_path)])
+    first = (tmp_path / f"{name}.json").read_text("utf-8")
+    stored = json.loads(first)
+    module = importlib.import_module(f"experiments.{name}")
+    asked = module.points({**module.SETTINGS, **module.QUICK})
+    assert len(stored["points"]) == len(asked) > 1
+    assert stored["how"]["command"] == f"python -m experiments {name} --quick"
+    command.main([name, "--quick", "--fresh", "--threads", "1", "--folder", str(tmp_path)])
+    assert (tmp_path / f"{name}.json").read_text("utf-8") == first
+
+
+def test_tf32_keeps_ten_bits_and_rounds_ties_to_even():
+    given = torch.tensor([1.0, 2049.0, 2050.0, 2051.0, 1.0 + 2.0**-11, -(1.0 + 3 * 2.0**-11)])
+    expected = torch.tensor([1.0, 2048.0, 2050.0, 2052.0, 1.0, -(1.0 + 2.0**-9)])
+    assert torch.equal(changes.tf32(given), expected)
+    assert torch.equal(changes.tf32(torch.arange(2049.0)), torch.arange(2049.0))
+
+
+def test_windows_give_every_token_past_the_trained_length_once(tiny_lab):
+    lab = driver.Lab({**length.SETTINGS, **length.QUICK})
+    tokens = lab.tokens("code", 96)
+    plain = lab.model.token_losses(tokens)
+    found = length.windowed(lab, tokens, plain)
+    assert found.shape == plain.shape
+    assert torch.equal(found[:63], plain[:63])
+    for at, start in ((64, 16), (79, 16), (80, 32), (95, 32)):  # the token, and its window
+        window = lab.model.token_losses(tokens[start : start + 64])
+        assert found[at - 1] == window[at - start - 1]
+
+
+def test_a_planted_text_has_its_length_and_its_facts_at_their_depths(tiny_lab):
+    lab = driver.Lab({**retrieval.SETTINGS, **retrieval.QUICK})
+    tokens = retrieval.planted(lab, {"text": "prose", "tokens": 600})
+    text = lab.model.tokenizer.decode(tokens)
+    places = [text.index(f"{name} is {n[1]}.") for name, n in lab.settings["facts"].items()]
+    assert places == sorted(places)
+    assert places[0] < 0.25 * len(text) < places[1] < 0.75 * len(text) < places[2]
+    longest = max(lab.settings["facts"], key=len)
+    question = lab.settings["question"].format(name=longest) + "48213"
+    assert len(tokens) + len(lab.model.tokenizer.encode(question)) == 600
+
+
+def test_what_is_measured_after_training_was_not_learnt_from():
+    for text in finetune.TEXTS:
+        learnt, kept = finetune.parts(text)
+        assert bytes([*learnt.tolist(), *kept.tolist()]).decode() == driver.read(text)
+        assert len(kept) > 5 * finetune.SETTINGS["stretched"]
+
+
+# --- what is stored ------------------------------------------------------------------------------
+
+KEYS = {
+    "changes": {"text", "change", "perplexity", "line"},
+    "stretch": {"text", "stretch", "perplexity", "line"},
+    "length": {"text", "method", "factor", "bins", "loss", "windowed"},
+    "retrieval": {"text", "tokens", "method", "depth", "log_probability", "greedy"},
+    "finetune": {"seed", "method", "steps", "loss", "bins", "before", "after"},
+}
+
+
+def stored(name: str) -> dict:
+    return json.loads((RESULTS / f"{name}.json").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("name", command.EXPERIMENTS)
+def test_what_is_stored_is_small_says_how_and_is_what_the_code_asks_for(name):
+    path = RESULTS / f"{name}.json"
+    assert path.stat().st_size < 200_000
+    found = stored(name)
+    how = found["how"]
+    assert set(how) == {
+        *("command", "seed", "versions", "machine", "model", "texts", "settings"),
+    }
+    assert how["command"] == f"python -m experiments {name}"
+    module = importlib.import_module(f"experiments.{name}")
+    asked = [driver.rounded(key) for key in module.points(module.SETTINGS)]
+    assert how["settings"] == driver.rounded(module.SETTINGS)
+    assert len(found["points"]) == len(asked)
+    assert all(driver.holds(*pair) for pair in zip(found["points"], asked, strict=True))
+    if name in KEYS:
+        assert all(set(point) == KEYS[name] for point in found["points"])
