@@ -122,7 +122,7 @@ def convert_qk_weight(
         )
     head_dim = rows // num_heads
     order = layout_permutation(head_dim, source, target, rotary_dim)
-    heads = np.arange(num_heads, dtype=np.int64)[:, None] * head_dim
+    heads = np.arange(num_heads)[:, None] * head_dim
     return _take(weight, (heads + order).reshape(-1), axis=0)
 
 

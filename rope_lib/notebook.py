@@ -1,4 +1,4 @@
-"""What the book's cells share: device, fair side-by-side timing, and what experiments found.
+"""What the book's cells share: device, fair side-by-side timing, and stored measurements.
 
 The only place that reads ``ROPE_DEVICE``; the rest of the library never looks at the environment.
 """
@@ -97,13 +97,31 @@ def results(name: str) -> dict[str, Any]:
     Raises:
         FileNotFoundError: neither this folder nor one above it holds that file.
     """
+    return _stored(f"experiments/results/{name}.json", f"make experiments RUN={name}")
+
+
+def benchmarks(machine: str = "cpu-x86_64-avx2-2-threads") -> dict[str, Any]:
+    """What a benchmark run stored, for a chapter to plot: ``benchmarks/results/<machine>.json``.
+
+    Args:
+        machine: class of the machine that it ran on. ``make bench`` stores one for yours.
+
+    Returns:
+        The file's content: the machine, the budgets, and the ratios of each workload.
+
+    Raises:
+        FileNotFoundError: as results.
+    """
+    return _stored(f"benchmarks/results/{machine}.json", "make bench, on such a machine")
+
+
+def _stored(path: str, command: str) -> dict[str, Any]:
+    """The JSON at a path of the repository, seen from any folder of it."""
     start = Path.cwd()
     for folder in (start, *start.parents):
-        path = folder / "experiments" / "results" / f"{name}.json"
-        if path.is_file():
-            stored: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        if (folder / path).is_file():
+            stored: dict[str, Any] = json.loads((folder / path).read_text("utf-8"))
             return stored
     raise FileNotFoundError(
-        f"experiments/results/{name}.json is not in {start} nor above it. "
-        f"In a clone of the book: make experiments RUN={name}"
+        f"{path} is not in {start} nor above it. In a clone of the book: {command}"
     )

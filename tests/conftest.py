@@ -8,10 +8,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, Phase, settings
 
 # One seed, so that a red run can be repeated; no deadline, because the machine may be busy.
 settings.register_profile("rope", derandomize=True, deadline=None, max_examples=60)
+# For mutants, of which there are thousands: a failure is enough, its simplest form is not wanted.
+# One process runs the tests again and again, and a busy machine is no failure: no health checks.
+settings.register_profile(
+    "mutate",
+    settings.get_profile("rope"),
+    max_examples=20,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
 settings.load_profile("rope")
 
 

@@ -43,6 +43,21 @@ def llama_config(head_dim: int, max_positions: int = 512, **parameters: Any) -> 
     )
 
 
+def long_parameters(trained: int, pairs: int) -> tuple[dict[str, Any], ...]:
+    """The rope_parameters of llama3, yarn and longrope, past a trained length in tokens."""
+    length = {"original_max_position_embeddings": trained}
+    bands = {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
+    lists = {
+        "short_factor": [1.0 + j / pairs for j in range(pairs)],
+        "long_factor": [1.0 + 4 * j / pairs for j in range(pairs)],
+    }
+    return (
+        {"rope_type": "llama3"} | bands | length,
+        {"rope_type": "yarn", "factor": 8.0} | length,
+        {"rope_type": "longrope"} | lists | length,
+    )
+
+
 def llama(config: LlamaConfig) -> LlamaForCausalLM:
     """The same random weights for the same shape, every time."""
     with torch.random.fork_rng():

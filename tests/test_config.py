@@ -405,9 +405,12 @@ class TestThetas:
         with pytest.raises(RopeConfigError, match=r"^rope_theta must be a number, got"):
             RopeConfig.from_hf(llama(rope_theta=value))
 
-    def test_bad_ratio(self) -> None:
-        with pytest.raises(RopeConfigError, match=r"^rope_ratio must be above 0.0001"):
-            RopeConfig.from_hf(llama(rope_ratio=0))
+    @pytest.mark.parametrize("value", [0, 1e-4, 2e26])
+    def test_bad_ratio(self, value: float) -> None:
+        with pytest.raises(
+            RopeConfigError, match=r"^rope_ratio must be above 0\.0001 and at most 1e\+26, got"
+        ):
+            RopeConfig.from_hf(llama(rope_ratio=value))
 
 
 class TestHeads:
@@ -419,6 +422,7 @@ class TestHeads:
             {"hidden_size": 256, "num_attention_heads": 8},
             {"n_embd": 256, "n_head": 8},
             {"n_embd": 256, "num_attention_heads": 8, "head_dim": None},
+            {"hidden_size": 32, "num_attention_heads": 1},
             {"head_dim": 32.0},
             {"head_dim": np.int32(32)},
         ],
@@ -427,6 +431,10 @@ class TestHeads:
         config = RopeConfig.from_hf({"model_type": "llama", "rope_theta": 1e4} | fields)
         assert (config.head_dim, config.rotary_dim) == (32, 32)
         assert set(config.assumed) == {"max_position_embeddings"}
+
+    @pytest.mark.parametrize("head_dim", [2, 65_536])
+    def test_quotient_at_its_limits(self, head_dim: int) -> None:
+        assert RopeConfig.from_hf(llama(hidden_size=8 * head_dim)).head_dim == head_dim
 
     def test_head_dim_wins_over_the_quotient(self) -> None:
         config = RopeConfig.from_hf(llama(head_dim=16))
@@ -454,6 +462,8 @@ class TestHeads:
             "rope_theta": 1e6,
         }
         assert config.frequencies().inv_freq[0] == 0.125
+        part = RopeConfig.from_hf({"model_type": "gpt_oss", "partial_rotary_factor": 0.5})
+        assert (part.head_dim, part.rotary_dim) == (64, 32)
 
     def test_latent_attention(self) -> None:
         config = RopeConfig.from_hf(
@@ -481,18 +491,29 @@ class TestHeads:
             ),
             ({"num_attention_heads": None}, "head_dim or hidden_size and num_attention_heads"),
             ({"hidden_size": 65}, "hidden_size must divide by num_attention_heads 8, got 65"),
-            ({"hidden_size": 8}, "hidden_size over num_attention_heads 8 must be from 2 to 65536"),
-            ({"hidden_size": 2**40}, "hidden_size over num_attention_heads 8 must be from 2"),
+            (
+                {"hidden_size": 8},
+                "hidden_size over num_attention_heads 8 must be from 2 to 65536, got 8$",
+            ),
+            ({"hidden_size": 2**53}, "hidden_size over num_attention_heads 8 must be from 2"),
+            (
+                {"hidden_size": 2**53 + 8},
+                "hidden_size must be an integer from 1 to 9007199254740992",
+            ),
             ({"num_attention_heads": 0}, "num_attention_heads must be an integer from 1"),
             ({"head_dim": 1}, "head_dim must be an integer from 2 to 65536, got 1"),
             ({"head_dim": 65_537}, "head_dim must be an integer from 2 to 65536, got 65537"),
-            ({"head_dim": 9}, "head_dim must leave an even number, at least 2, of 9 channels"),
+            (
+                {"head_dim": 9},
+                "head_dim must leave an even number, at least 2, of 9 channels to rotate, got 9$",
+            ),
             ({"head_dim": 8.5}, "head_dim must be an integer"),
             ({"head_dim": True}, "head_dim must be an integer, got True"),
             ({"head_dim": "8"}, "head_dim must be an integer, got '8'"),
             ({"head_dim": math.nan}, "head_dim must be an integer"),
-            ({"qk_rope_head_dim": 33}, "qk_rope_head_dim must leave an even number"),
-            ({"qk_rope_head_dim": 0}, "qk_rope_head_dim must be an integer from 2"),
+            ({"qk_rope_head_dim": 33}, "qk_rope_head_dim must leave .* of 33 channels .*, got 33$"),
+            ({"qk_rope_head_dim": 0}, "qk_rope_head_dim must be an integer from 2 to 65536, got 0"),
+            ({"qk_rope_head_dim": 65_538}, "qk_rope_head_dim must be an integer from 2 to 65536"),
         ],
     )
     def test_refused(self, fields: dict[str, object], message: str) -> None:
@@ -524,6 +545,12 @@ class TestPartial:
         """phi-2: int(0.4·80) = 32; Moonshine: int(0.9·36) = 32."""
         assert RopeConfig.from_hf(llama(head_dim=80, partial_rotary_factor=0.4)).rotary_dim == 32
         assert RopeConfig.from_hf(llama(head_dim=36, partial_rotary_factor=0.9)).rotary_dim == 32
+
+    @pytest.mark.parametrize(
+        "fields", [{"head_dim": 2}, {"head_dim": 8, "rotary_dim": 2}, {"qk_rope_head_dim": 2}]
+    )
+    def test_one_pair_will_do(self, fields: dict[str, object]) -> None:
+        assert RopeConfig.from_hf(llama(**fields)).rotary_dim == 2
 
     def test_odd_head_with_an_even_part(self) -> None:
         assert RopeConfig.from_hf(llama(head_dim=9, partial_rotary_factor=0.5)).rotary_dim == 4
@@ -581,7 +608,10 @@ class TestPartial:
             RopeConfig.from_hf(llama(**fields))
 
     def test_assumed_share_that_leaves_an_odd_part(self) -> None:
-        with pytest.raises(RopeConfigError, match=r"^partial_rotary_factor must leave an even"):
+        with pytest.raises(
+            RopeConfigError,
+            match=r"^partial_rotary_factor must leave .* of 6 channels to rotate, got 0\.5$",
+        ):
             RopeConfig.from_hf(llama(model_type="phi", head_dim=6))
 
 
@@ -597,7 +627,11 @@ class TestLengths:
     def test_two_lengths(self) -> None:
         config = RopeConfig.from_hf(llama(n_positions=2048))
         assert config.max_positions == 4096
-        assert len(config.warnings) == 1
+        assert config.warnings == (
+            "max_position_embeddings 4096 and n_positions 2048 disagree: "
+            "max_position_embeddings is used",
+        )
+        assert RopeConfig.from_hf(llama(max_position_embeddings=1)).max_positions == 1
 
     def test_default_of_the_model_type(self) -> None:
         config = RopeConfig.from_hf(llama(max_position_embeddings=None))
@@ -654,7 +688,7 @@ class TestScalings:
     def test_nothing(self, empty: object) -> None:
         config = RopeConfig.from_hf(llama(rope_scaling=empty, rope_parameters=empty))
         assert config.rope_type == "default"
-        assert config.warnings == ()
+        assert config.warnings == config.ignored == ()
 
     def test_both_dicts_agreeing(self) -> None:
         parameters = {"rope_type": "linear", "factor": 4}
@@ -686,7 +720,11 @@ class TestScalings:
             )
         )
         assert config.parameters["long_factor"] == [2.0] * 4
-        assert len(config.warnings) == 1
+        assert config.warnings == (
+            "rope_scaling.long_factor [2.0, 2.0, 2.0, 2.0] and "
+            "rope_parameters.long_factor [3.0, 3.0, 3.0, 3.0] disagree: "
+            "rope_scaling.long_factor is used",
+        )
 
     def test_both_names(self) -> None:
         config = RopeConfig.from_hf(scaled(rope_type="linear", type="linear", factor=2))
@@ -755,6 +793,12 @@ class TestScalings:
         assert found[1] == pytest.approx(1e6 ** (-2 / 512))
         assert config.parameters == {"partial_rotary_factor": 0.25}
 
+    def test_proportional_of_an_odd_head(self) -> None:
+        with pytest.raises(
+            RopeConfigError, match=r"^head_dim must leave .* of 9 channels to rotate, got 9$"
+        ):
+            RopeConfig.from_hf(scaled(type="proportional") | {"head_dim": 9})
+
     def test_proportional_share_beside_the_dict(self) -> None:
         file = scaled(type="proportional", factor=2.0) | {"partial_rotary_factor": 0.5}
         config = RopeConfig.from_hf(file)
@@ -778,6 +822,12 @@ class TestScalings:
         )
         equal = scaled(type="yarn", factor=8.0, original_max_position_embeddings=4096)
         assert RopeConfig.from_hf(equal).warnings == ()
+
+    def test_yarn_without_a_longest_length(self) -> None:
+        scaling = {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64}
+        config = RopeConfig.from_hf(nameless(rope_theta=1e4, rotary_dim=8, rope_scaling=scaling))
+        assert (config.max_positions, config.original_max_positions) == (None, 64)
+        assert config.warnings == ()
 
     def test_yarn_options(self) -> None:
         config = RopeConfig.from_hf(
@@ -822,6 +872,12 @@ class TestScalings:
         assert found.inv_freq[17] == pytest.approx(0.00012931870124506272, rel=1e-13)
         assert found.attention_factor == pytest.approx(1.3465735902799727, rel=1e-14)
         assert not any(name.startswith("rope_parameters") for name in config.used)
+        other = {"model_type": "gpt_oss", "original_max_position_embeddings": 2048}
+        assert (
+            "original_max_position_embeddings 2048 and "
+            "rope_parameters.original_max_position_embeddings 4096 disagree: "
+            "original_max_position_embeddings is used"
+        ) in RopeConfig.from_hf(other).warnings
 
     @pytest.mark.parametrize(
         ("parameters", "message"),
@@ -933,8 +989,9 @@ class TestScalings:
     @pytest.mark.parametrize("key", ["rope_scaling", "rope_parameters", "text_config"])
     @pytest.mark.parametrize("value", ["linear", 2.0, True, ["linear", 2.0]])
     def test_not_a_dictionary(self, key: str, value: object) -> None:
-        with pytest.raises(RopeConfigError, match=f"^{key} must be a dictionary, got"):
+        with pytest.raises(RopeConfigError) as refused:
             RopeConfig.from_hf(llama() | {key: value})
+        assert str(refused.value) == f"{key} must be a dictionary, got {value!r}"
 
     @pytest.mark.parametrize("seq_len", [0, -1, 1.5, True, "8", math.nan])
     def test_bad_seq_len(self, seq_len: object) -> None:
@@ -957,6 +1014,19 @@ class TestMultimodal:
 
     def test_interleaved_in_the_file(self) -> None:
         assert self.sections([24, 20, 20], mrope_interleaved=True).mrope_interleaved is True
+
+    def test_interleaved_in_one_place_and_not_in_another(self) -> None:
+        config = RopeConfig.from_hf(
+            llama(
+                rope_scaling={"mrope_interleaved": True},
+                rope_parameters={"mrope_interleaved": False},
+            )
+        )
+        assert config.mrope_interleaved is True
+        assert config.warnings == (
+            "rope_scaling.mrope_interleaved True and rope_parameters.mrope_interleaved False "
+            "disagree: rope_scaling.mrope_interleaved is used",
+        )
 
     def test_interleaved_by_the_code(self) -> None:
         config = RopeConfig.from_hf(
@@ -1042,6 +1112,14 @@ class TestLayerTypes:
             config = RopeConfig.from_hf(bare, layer_type=layer_type)
             assert (config.rope_type, config.base) == ("linear", base)
             assert config.assumed == {"rope_theta": base}
+
+    def test_a_lone_theta_is_that_of_full_attention(self) -> None:
+        """Where sliding layers have a base of their own; elsewhere it is everybody's."""
+        gemma = GEMMA3 | {"rope_theta": 2e6}
+        assert RopeConfig.from_hf(gemma, layer_type="full_attention").base == 2e6
+        assert RopeConfig.from_hf(gemma, layer_type="sliding_attention").base == 1e4
+        olmo = llama(model_type="olmo3", rope_theta=7e5)
+        assert RopeConfig.from_hf(olmo, layer_type="sliding_attention").base == 7e5
 
     @pytest.mark.parametrize("name", ["rope_local_base_freq", "local_rope_theta"])
     def test_local_theta_of_an_unknown_model(self, name: str) -> None:
@@ -1168,6 +1246,19 @@ class TestLayerTypes:
         assert RopeConfig.from_hf(file, layer_type="full_attention").head_dim == 128
         assert RopeConfig.from_hf(file, layer_type="sliding_attention").head_dim == 64
 
+    @pytest.mark.parametrize("head_dim", [1, 65_538])
+    def test_per_layer_config_out_of_range(self, head_dim: int) -> None:
+        file = {"model_type": "gemma4_text", "per_layer_config": {"full_attention": {}}}
+        entry = file["per_layer_config"]["full_attention"]
+        entry["head_dim"] = 2
+        assert RopeConfig.from_hf(file, layer_type="full_attention").head_dim == 2
+        entry["head_dim"] = head_dim
+        with pytest.raises(
+            RopeConfigError,
+            match=r"^per_layer_config\.full_attention\.head_dim must be an integer from 2 to 65536",
+        ):
+            RopeConfig.from_hf(file, layer_type="full_attention")
+
     def test_per_layer_config_without_layer_types(self) -> None:
         file = llama(per_layer_config={"0": {"head_dim": 4}})
         config = RopeConfig.from_hf(file)
@@ -1199,9 +1290,23 @@ class TestLayerTypes:
         with pytest.raises(RopeConfigError, match=r"^layer_type must be a string, got 3"):
             RopeConfig.from_hf(file, layer_type=3)
 
-    @pytest.mark.parametrize("value", ["full_attention", [1], [None]])
-    def test_bad_layer_types(self, value: object) -> None:
-        with pytest.raises(RopeConfigError, match=r"^layer_types"):
+    def test_scaling_where_layers_are_alike(self) -> None:
+        """A flat scaling holds for whichever layer type is asked for."""
+        config = RopeConfig.from_hf(
+            llama(rope_scaling={"type": "linear", "factor": 4.0}), layer_type="sliding_attention"
+        )
+        assert (config.layer_type, config.rope_type) == ("sliding_attention", "linear")
+
+    @pytest.mark.parametrize(
+        ("value", "message"),
+        [
+            ("full_attention", "layer_types must be a list, got 'full_attention'"),
+            (["full_attention", 1], r"layer_types\[1\] must be a string, got 1"),
+            ([None], r"layer_types\[0\] must be a string, got None"),
+        ],
+    )
+    def test_bad_layer_types(self, value: object, message: str) -> None:
+        with pytest.raises(RopeConfigError, match=f"^{message}$"):
             RopeConfig.from_hf(llama(layer_types=value), layer_type="full_attention")
 
 
@@ -1209,10 +1314,14 @@ class TestLayersWithoutRotation:
     def test_the_field_holds_one_where_a_layer_rotates(self) -> None:
         config = RopeConfig.from_hf(llama(no_rope_layers=[1, 1, 1, 0, 1, 0], num_hidden_layers=6))
         assert config.no_rope_layers == (3, 5)
+        alone = llama(no_rope_layers=[0], num_hidden_layers=1)
+        assert RopeConfig.from_hf(alone).no_rope_layers == (0,)
 
     def test_interval(self) -> None:
-        config = RopeConfig.from_hf(llama(no_rope_layer_interval=4, num_hidden_layers=9))
-        assert config.no_rope_layers == (3, 7)
+        file = llama(no_rope_layer_interval=4, num_hidden_layers=9)
+        assert RopeConfig.from_hf(file).no_rope_layers == (3, 7)
+        types = {"layer_types": ["full_attention"] * 9}
+        assert RopeConfig.from_hf(file | types).no_rope_layers == (3, 7)
 
     @pytest.mark.parametrize("empty", [None, []])
     def test_defaults_of_llama4(self, empty: object) -> None:
@@ -1255,7 +1364,15 @@ class TestLayersWithoutRotation:
             ({"no_rope_layers": [True]}, r"no_rope_layers\[0\] must be an integer, got True"),
             ({"no_rope_layers": 4}, "no_rope_layers must be a list, got 4"),
             ({"no_rope_layer_interval": 0}, "no_rope_layer_interval must be an integer from 1"),
+            (
+                {"no_rope_layer_interval": 65_537, "num_hidden_layers": 2},
+                "no_rope_layer_interval must be an integer from 1 to 65536",
+            ),
             ({"no_rope_layer_interval": 4}, "num_hidden_layers must be given with an interval"),
+            (
+                {"no_rope_layers": [1], "num_hidden_layers": 65_537},
+                "num_hidden_layers must be an integer from 1 to 65536",
+            ),
             (
                 {"no_rope_layer_interval": 4, "num_hidden_layers": 10**9},
                 "num_hidden_layers must be an integer from 1 to 65536",
@@ -1355,8 +1472,8 @@ class TestFiles:
     @pytest.mark.parametrize(
         ("content", "message"),
         [
-            (b"", "is not JSON"),
-            (b"{", "is not JSON"),
+            (b"", r"config '.*config\.json' is not JSON: Expecting value"),
+            (b"{", r"config '.*config\.json' is not JSON: Expecting property name"),
             (b"\xff\xfe", "is not JSON"),
             (b"[" * 100_000, "is not JSON"),
             (b"1" * 5000, "is not JSON"),
@@ -1391,6 +1508,8 @@ class TestFiles:
     def test_strange_keys_are_listed(self) -> None:
         file: dict[Any, Any] = llama() | {3: 4, "vision_config": {"rope_theta": 5.0}}
         assert RopeConfig.from_hf(file).ignored == ("3", "vision_config")
+        huge: dict[Any, Any] = llama() | {10**5000: 4}
+        assert RopeConfig.from_hf(huge).ignored == ("a int too large to print",)
         assert RopeConfig.from_hf(llama(rope_scaling={("a",): {}})).ignored == (
             "rope_scaling.('a',)",
         )
@@ -1440,7 +1559,7 @@ class TestGguf:
             "default",
             "llama",
         )
-        assert config.layer_type is None
+        assert (config.layer_type, config.no_rope_layers) == (None, ())
         assert config.ignored == ("general.name",)
         assert set(config.used) == set(metadata) - {"general.name"}
         assert config.assumed == {}
@@ -1492,6 +1611,21 @@ class TestGguf:
         )
         assert config.frequencies().attention_factor == pytest.approx(0.5 * 1.1386294361119891)
         assert (config.parameters["beta_fast"], config.parameters["beta_slow"]) == (16.0, 2.0)
+
+    def test_yarn_log_multiplier_of_zero(self) -> None:
+        """DeepSeek's way to say none: YaRN's own factor stays on cos and sin."""
+        config = RopeConfig.from_gguf(
+            gguf(
+                "deepseek2",
+                rope__scaling__type="yarn",
+                rope__scaling__factor=1.5,
+                rope__scaling__attn_factor=1.0,
+                rope__scaling__yarn_log_multiplier=0.0,
+            )
+        )
+        # 0.1·ln 1.5 + 1
+        assert config.frequencies().attention_factor == pytest.approx(1.0405465108108164)
+        assert config.frequencies().softmax_multiplier == 1.0
 
     @pytest.mark.parametrize(
         ("given", "factor", "rope_type"),
@@ -1545,8 +1679,8 @@ class TestGguf:
             RopeConfig.from_gguf(gguf("phi3", rope__scaling__type="longrope"))
 
     def test_llama31_divisors(self) -> None:
-        metadata = gguf() | {"rope_freqs.weight": [1.0, 2.0, 4.0, 8.0]}
-        config = RopeConfig.from_gguf(metadata)
+        metadata = gguf(rope__scaling__original_context_length=1024)
+        config = RopeConfig.from_gguf(metadata | {"rope_freqs.weight": [1.0, 2.0, 4.0, 8.0]})
         plain = 5e5 ** (-np.arange(0, 8, 2) / 8)
         for seq_len in (None, 10**6):
             found = config.frequencies(seq_len)
@@ -1560,7 +1694,10 @@ class TestGguf:
 
     def test_divisors_beside_a_scaling(self) -> None:
         metadata = gguf(rope__scaling__factor=2.0) | {"rope_freqs.weight": [1.0] * 4}
-        with pytest.raises(RopeConfigError, match=r"^rope_freqs\.weight must not stand beside"):
+        with pytest.raises(
+            RopeConfigError,
+            match=r"^rope_freqs\.weight must not stand beside a scaling, got 'linear'$",
+        ):
             RopeConfig.from_gguf(metadata)
 
     def test_sliding_layers(self) -> None:
@@ -1656,15 +1793,34 @@ class TestGguf:
             ),
             (gguf(rope__dimension_sections=3), r"llama\.rope\.dimension_sections must be a list"),
             (gguf(rope__dimension_sections=[1]), r"llama\.rope\.dimension_sections must sum to"),
+            (
+                gguf(rope__scaling__type=np.array(["yarn", "none"])),
+                r"llama\.rope\.scaling\.type must be a string, got \['yarn', 'none'\]",
+            ),
+            (
+                gguf(rope__scaling__type="llama3", rope__scaling__factor=8.0),
+                "low_freq_factor is required by rope_type 'llama3', got None",
+            ),
+            (
+                gguf(
+                    rope__scaling__type="yarn",
+                    rope__scaling__factor=2.0,
+                    rope__scaling__attn_factor=-1.0,
+                ),
+                r"llama\.rope\.scaling\.attn_factor must be at least 1e-30",
+            ),
         ],
-        ids=range(16),
+        ids=range(19),
     )
     def test_refused(self, metadata: dict[str, object], message: str) -> None:
         with pytest.raises(RopeConfigError, match=f"^{message}"):
             RopeConfig.from_gguf(metadata)
 
     def test_bad_layer_type(self) -> None:
-        with pytest.raises(RopeConfigError, match=r"^layer_type must be one of .*, got 'global'"):
+        with pytest.raises(
+            RopeConfigError,
+            match=r"^layer_type must be one of full_attention, sliding_a.*, got 'global'",
+        ):
             RopeConfig.from_gguf(gguf(), layer_type="global")
 
     def test_not_a_mapping(self) -> None:

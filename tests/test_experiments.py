@@ -6,6 +6,7 @@ import importlib
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import ClassVar
@@ -14,12 +15,22 @@ import pytest
 import torch
 
 from experiments import __main__ as command
-from experiments import changes, driver, finetune, length, retrieval
+from experiments import bases, changes, driver, finetune, length, retrieval
 from rope_lib.config import RopeConfig
 from rope_lib.model import Llama
+from rope_lib.texts import TEXTS
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / command.RESULTS
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """The command sets the number of threads; afterwards it is as it was."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 class Counting:
@@ -257,6 +268,14 @@ def test_windows_give_every_token_past_the_trained_length_once(tiny_lab):
         assert found[at - 1] == window[at - start - 1]
 
 
+def test_equal_frequencies_are_not_measured_twice(tiny_lab):
+    lab = driver.Lab({**length.SETTINGS, **length.QUICK})
+    ntk, dynamic, yarn = (length.frequencies(lab, x, 96) for x in ("ntk", "dynamic", "yarn"))
+    assert length.equal(ntk, dynamic)
+    assert not length.equal(ntk, yarn)
+    assert not length.equal(ntk, length.frequencies(lab, "dynamic", 95))
+
+
 def test_a_planted_text_has_its_length_and_its_facts_at_their_depths(tiny_lab):
     lab = driver.Lab({**retrieval.SETTINGS, **retrieval.QUICK})
     tokens = retrieval.planted(lab, {"text": "prose", "tokens": 600})
@@ -291,20 +310,85 @@ def stored(name: str) -> dict:
     return json.loads((RESULTS / f"{name}.json").read_text("utf-8"))
 
 
+def found(name: str, key: str, value: str, **which: object) -> dict:
+    """Of the points that hold which: value by key."""
+    points = [p for p in stored(name)["points"] if driver.holds(p, which) and key in p]
+    return {point[key]: point[value] for point in points}
+
+
 @pytest.mark.parametrize("name", command.EXPERIMENTS)
 def test_what_is_stored_is_small_says_how_and_is_what_the_code_asks_for(name):
     path = RESULTS / f"{name}.json"
     assert path.stat().st_size < 200_000
-    found = stored(name)
-    how = found["how"]
+    how, points = stored(name)["how"], stored(name)["points"]
     assert set(how) == {
         *("command", "seed", "versions", "machine", "model", "texts", "settings"),
     }
     assert how["command"] == f"python -m experiments {name}"
     module = importlib.import_module(f"experiments.{name}")
-    asked = [driver.rounded(key) for key in module.points(module.SETTINGS)]
     assert how["settings"] == driver.rounded(module.SETTINGS)
-    assert len(found["points"]) == len(asked)
-    assert all(driver.holds(*pair) for pair in zip(found["points"], asked, strict=True))
+    assert how["texts"].keys() == set(module.TEXTS)
+    asked = [driver.rounded(key) for key in module.points(module.SETTINGS)]
+    assert len(points) == len(asked)
+    assert all(driver.holds(*pair) for pair in zip(points, asked, strict=True))
     if name in KEYS:
-        assert all(set(point) == KEYS[name] for point in found["points"])
+        assert all(set(point) == KEYS[name] for point in points)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_only_relative_positions_count_and_rounded_ones_break_them(text):
+    ratio = found("changes", "change", "perplexity", text=text)
+    right = ratio["right"]
+    ratio = {change: perplexity / right for change, perplexity in ratio.items()}
+    same = ("+ 1000", "+ 7168", "+ 1000000", "in float16")
+    for change in (*(f"positions {how}" for how in same), "angles in float32", "product in tf32"):
+        assert ratio[change] == pytest.approx(1.0, rel=2e-4), change
+    for start in ("", ", positions + 7168"):  # other frequencies, but the same for q and k
+        assert ratio[f"inv_freq in bfloat16{start}"] == pytest.approx(1.0, rel=2e-3)
+    assert min(ratio["half layout"], ratio["no rotation"]) > 20
+    assert 1.8 < ratio["positions in bfloat16"] < ratio["product in bfloat16"] < 2.5
+    shifted = [ratio[f"positions + {start} in bfloat16"] for start in (1000, 7168)]
+    assert 4 < shifted[0] < shifted[1] < 13
+    tf32 = ratio["product in tf32, positions + 7168"]  # both have 11 bits for a position
+    assert 3 < ratio["positions + 7168 in float16"] == pytest.approx(tf32, rel=1e-3)
+    for change in ("rotation in bfloat16", "rotation in float32, then bfloat16"):
+        assert ratio[change] == pytest.approx(1.0, rel=2e-3)
+
+
+def test_experiments_that_measure_the_same_agree():
+    for text in TEXTS:
+        one = found("changes", "change", "perplexity", text=text)
+        other = found("stretch", "stretch", "perplexity", text=text)
+        assert other[1.0] == pytest.approx(one["right"], rel=1e-4)
+        assert other[2.0] == pytest.approx(one["positions x 2"], rel=1e-4)
+        assert other[0.5] == pytest.approx(one["positions x 1/2"], rel=1e-4)
+    for text in bases.TEXTS:
+        one = found("changes", "change", "perplexity", text=text)
+        other = found("bases", "base", "perplexity", text=text, tokens=1024)
+        assert other[100_000.0] == pytest.approx(one["right"], rel=1e-4)
+        assert other[10_000.0] == pytest.approx(one["base 10000"], rel=1e-4)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_little_stretch_costs_nothing_and_a_lot_costs_everything(text):
+    perplexity = found("stretch", "stretch", "perplexity", text=text)
+    least = min(perplexity, key=perplexity.get)
+    assert 1.0 < least <= 1.25
+    assert perplexity[1.0] < 1.02 * perplexity[least]
+    assert perplexity[0.25] > 5 * perplexity[1.0]
+    assert perplexity[4.0] > 20 * perplexity[1.0]
+
+
+def test_previous_token_heads_need_rotation_and_its_fastest_pairs():
+    attention = found("pairs_layers", "rotation", "attention_to_previous")
+    assert max(map(max, attention[True])) > 0.75
+    assert max(map(max, attention[False])) < 0.02
+    [best] = [p for p in stored("pairs_layers")["points"] if p.get("rank") == 0]
+    assert best["attention_to_previous"] == attention[True][best["layer"]][best["head"]]
+    without = best["attention_without"]
+    assert without.index(min(without)) == 0
+    assert without[0] < best["attention_to_previous"] / 3
+    same = {"measure": "perplexity", "without": "pairs"}
+    thirds = [found("pairs_layers", "first", "perplexity", **same, last=n) for n in (10, 20, 31)]
+    fast, middle, slow = thirds[0][0], thirds[1][11], thirds[2][21]
+    assert fast > 10 * middle > 10 * slow

@@ -162,7 +162,7 @@ def test_scores_survive_the_conversion_of_a_grouped_query_layer(rotary):
         (
             lambda: convert_layout(3.0, PAIRS, HALVES),
             ValueError,
-            r"x must have shape \(\.\.\., head_dim\)",
+            r"x must have shape \(\.\.\., head_dim\), got \(\)$",
         ),
         (
             lambda: convert_layout(np.ones((2, 5)), PAIRS, HALVES),
@@ -173,6 +173,7 @@ def test_scores_survive_the_conversion_of_a_grouped_query_layer(rotary):
         (
             lambda: convert_qk_weight(np.ones((9, 2)), 2, source=PAIRS, target=HALVES),
             ValueError,
+            r"weight must have shape \(num_heads\*head_dim, in\) or \(num_heads\*head_dim,\) with "
             r"num_heads 2, got \(9, 2\); block-quantised rows and their scales are the caller's",
         ),
         (
@@ -180,7 +181,16 @@ def test_scores_survive_the_conversion_of_a_grouped_query_layer(rotary):
             ValueError,
             r"weight must have shape .* got \(2, 4, 3\); block-quantised",
         ),
-        (lambda: convert_qk_weight(1.0, 1, source=PAIRS, target=HALVES), ValueError, r"got \(\)"),
+        (
+            lambda: convert_qk_weight(1.0, 1, source=PAIRS, target=HALVES),
+            ValueError,
+            r"weight must have shape .* got \(\)",
+        ),
+        (
+            lambda: convert_qk_weight("abcd", 1, source=PAIRS, target=HALVES),
+            TypeError,
+            "weight must hold numbers, got str",
+        ),
         (
             lambda: convert_qk_weight(np.ones((0, 3)), 1, source=PAIRS, target=HALVES),
             ValueError,
@@ -204,5 +214,5 @@ def test_scores_survive_the_conversion_of_a_grouped_query_layer(rotary):
     ],
 )
 def test_bad_input_is_named(call, error, message):
-    with pytest.raises(error, match=message):
+    with pytest.raises(error, match=f"^{message}"):
         call()

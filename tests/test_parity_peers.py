@@ -34,20 +34,7 @@ from rope_lib import (
 from rope_lib.nn import RotaryEmbedding
 
 DIM, SEQ = 32, 40
-LLAMA3 = {
-    "rope_type": "llama3",
-    "factor": 8.0,
-    "low_freq_factor": 1.0,
-    "high_freq_factor": 4.0,
-    "original_max_position_embeddings": 64,
-}
-YARN = {"rope_type": "yarn", "factor": 8.0, "original_max_position_embeddings": 64}
-LONGROPE = {
-    "rope_type": "longrope",
-    "short_factor": [1.0 + j / 16 for j in range(DIM // 2)],
-    "long_factor": [1.0 + j / 4 for j in range(DIM // 2)],
-    "original_max_position_embeddings": 64,
-}
+LLAMA3, YARN, LONGROPE = peers.long_parameters(64, DIM // 2)
 LINEAR = {"rope_type": "linear", "factor": 4.0}
 DYNAMIC = {"rope_type": "dynamic", "factor": 4.0}
 

@@ -13,16 +13,16 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import peers
 import pytest
 import torch
+import transformers
+from transformers import LlamaConfig
+from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from rope_lib.config import RopeConfig, RopeConfigError
 from rope_lib.config._models import MODELS, TEXT_MODELS
-
-transformers = pytest.importorskip("transformers", reason="the peer of these tests")
-from transformers import LlamaConfig  # noqa: E402
-from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS  # noqa: E402
-from transformers.models.auto.configuration_auto import CONFIG_MAPPING  # noqa: E402
 
 CONFIGS = Path(__file__).parent / "configs"
 ROUNDING = 3e-6
@@ -43,20 +43,7 @@ def small_llama(**parameters: Any) -> LlamaConfig:
     )
 
 
-LLAMA3 = {
-    "rope_type": "llama3",
-    "factor": 8.0,
-    "low_freq_factor": 1.0,
-    "high_freq_factor": 4.0,
-    "original_max_position_embeddings": 2048,
-}
-YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096}
-LONGROPE = {
-    "rope_type": "longrope",
-    "short_factor": [1.0 + i / 32 for i in range(32)],
-    "long_factor": [2.0 + i for i in range(32)],
-    "original_max_position_embeddings": 4096,
-}
+LLAMA3, YARN, LONGROPE = peers.long_parameters(4096, 32)
 
 
 class TestRopeTypes:

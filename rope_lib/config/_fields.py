@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from rope_lib._parameters import ParameterTypeError, flag, integer, items, number, show
+from rope_lib._parameters import LARGEST, ParameterTypeError, flag, integer, items, number, show
 
 T = TypeVar("T")
 
@@ -41,13 +41,11 @@ class Fields:
         self.used[self.path(key)] = value
         return value
 
-    def number(
-        self, key: str, minimum: float, maximum: float = 1e30, *, exclusive: bool = False
-    ) -> float | None:
+    def number(self, key: str, above: float, maximum: float = LARGEST) -> float | None:
         value = self.take(key)
         if value is None:
             return None
-        return number(self.path(key), value, minimum, maximum, exclusive=exclusive)
+        return number(self.path(key), value, above, maximum, exclusive=True)
 
     def integer(self, key: str, minimum: int = 1, maximum: int = 2**53) -> int | None:
         value = self.take(key)
@@ -63,7 +61,7 @@ class Fields:
             raise ParameterTypeError(self.path(key), "must be a string", value)
         return value
 
-    def integers(self, key: str, minimum: int, maximum: int = 2**53) -> tuple[int, ...] | None:
+    def integers(self, key: str, minimum: int, maximum: int) -> tuple[int, ...] | None:
         value = self.take(key)
         if value is None:
             return None

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rope_lib._parameters import ParameterError, ParameterTypeError, items, number, show
-from rope_lib.config._defaults import FULL, SLIDING, ModelDefaults
+from rope_lib.config._defaults import FULL, SLIDING, UNKNOWN
 from rope_lib.config._fields import Fields, Notes
 from rope_lib.config._gguf_architectures import INTERLEAVED_AXES, PLAIN_SLIDING, layout_of
 from rope_lib.config._layer import read_layer
@@ -72,7 +72,7 @@ def _read_one(metadata: Mapping[Any, object], architecture: str, layer_type: str
         text=text,
         scaling=file.scaling(),
         notes=Notes(silent),
-        defaults=ModelDefaults(layout, mrope_interleaved=architecture in INTERLEAVED_AXES),
+        defaults=replace(UNKNOWN, mrope_interleaved=architecture in INTERLEAVED_AXES),
         max_positions=text.integer("max_position_embeddings"),
     )
     layer, _ = read_layer(source)
@@ -176,7 +176,7 @@ def _yarn_temperatures(paths: Mapping[str, str], values: Mapping[str, object]) -
         found = {"mscale": 10.0 * logarithm, "mscale_all_dim": 10.0 * logarithm}
     if values["attention_factor"] is not None:
         each = number(paths["attention_factor"], values["attention_factor"])
-        factor = number(paths["factor"], values["factor"], 1.0)
+        factor = number(paths["factor"], values["factor"])
         found["attention_factor"] = each * yarn_mscale(factor)
     return found
 

@@ -38,7 +38,7 @@ def _per_layer_head_dims(source: Source) -> Iterator[tuple[str, int | None]]:
     layer_types = source.text.texts("layer_types") or ()
     numbers = (str(i) for i, name in enumerate(layer_types) if name == source.layer_type)
     for key in (source.layer_type, *numbers):
-        level = overrides.child(key) if key in overrides.values else None
+        level = overrides.child(key)
         if level is not None:
             yield level.path("head_dim"), level.integer("head_dim", 2, WIDEST_HEAD)
 
@@ -107,6 +107,6 @@ def shares(source: Source) -> Iterator[tuple[str, float]]:
     names = ("partial_rotary_factor", "rotary_pct", "rope_pct")
     levels = [(level, names[0]) for level in source.scaling]
     for level, name in [*levels, *((source.text, name) for name in names)]:
-        share = level.number(name, 0.0, 1.0, exclusive=True)
+        share = level.number(name, 0.0, 1.0)
         if share is not None:
             yield level.path(name), share

@@ -87,7 +87,7 @@ def read_base(source: Source) -> float:
 
 
 def _theta(level: Fields, name: str) -> tuple[str, float | None]:
-    return level.path(name), level.number(name, 1.0, exclusive=True)
+    return level.path(name), level.number(name, 1.0)
 
 
 def _local_thetas(text: Fields) -> list[tuple[str, float | None]]:
@@ -95,7 +95,7 @@ def _local_thetas(text: Fields) -> list[tuple[str, float | None]]:
 
 
 def _global_thetas(text: Fields) -> list[tuple[str, float | None]]:
-    ratio = text.number("rope_ratio", 1e-4, LARGEST / 1e4, exclusive=True)
+    ratio = text.number("rope_ratio", 1e-4, LARGEST / 1e4)
     scaled = (f"{text.path('rope_ratio')} x 10000 =", None if ratio is None else ratio * 10_000.0)
     return [*(_theta(text, name) for name in GLOBAL_THETAS), scaled]
 

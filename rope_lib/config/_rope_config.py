@@ -172,7 +172,6 @@ def _parsed(path: Path) -> object:
     try:
         return json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise RopeConfigError(f"config {str(path)!r} cannot be read: {reason}") from error
+        raise RopeConfigError(f"config {str(path)!r} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         raise RopeConfigError(f"config {str(path)!r} is not JSON: {error}") from error

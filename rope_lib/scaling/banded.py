@@ -179,4 +179,4 @@ def _temperatures(
         cos_sin = yarn_mscale(factor, each) / yarn_mscale(factor, overall)
     else:
         cos_sin = yarn_mscale(factor)
-    return cos_sin, yarn_mscale(factor, overall) ** 2 if overall else 1.0
+    return cos_sin, yarn_mscale(factor, overall) ** 2

@@ -63,7 +63,7 @@ def _attention_factor(factor: float | None, given: float | None, trained: int) -
     if given is not None:
         return number("attention_factor", given)
     if extension is None:
-        raise ParameterError("factor", "must be given where attention_factor is not", factor)
+        raise ParameterError("factor", "must be given where attention_factor is not", None)
     if extension <= 1.0:
         return 1.0
     if trained < 2:

@@ -21,8 +21,8 @@ def bands(
         factor: the scaling's factor; at factor 1 every pair is kept.
     """
     ratio = plain / np.maximum(scaled, np.finfo(np.float64).tiny)
-    kept = int(np.isclose(ratio, 1.0, rtol=1e-12).sum())
-    divided = 0 if factor == 1.0 else int(np.isclose(ratio, factor, rtol=1e-12).sum())
+    kept = int(np.isclose(ratio, 1.0, rtol=1e-12, atol=0.0).sum())
+    divided = 0 if factor == 1.0 else int(np.isclose(ratio, factor, rtol=1e-12, atol=0.0).sum())
     return kept, plain.size - kept - divided, divided
 
 
