@@ -97,7 +97,8 @@ mutate: setup ## Break rope_lib line by line: do tests notice? (long; goes on wh
 	$(BIN)/python tools/mutants.py report
 
 test-notebooks: setup ## Every notebook as a test, strict on its text (ROPE_DEVICE=cuda for a GPU)
-	$(PYTEST) --nbval --nbval-sanitize-with tests/nbval.cfg -n $(JOBS) --dist loadfile $(NOTEBOOKS)
+	OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(PYTEST) --nbval --nbval-sanitize-with tests/nbval.cfg \
+	  -n $(JOBS) --dist loadfile $(NOTEBOOKS)
 
 test-book: setup ## Build the book from nothing; a warning is an error
 	rm -rf $(HTML) _build/.doctrees
