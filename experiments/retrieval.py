@@ -15,7 +15,7 @@ from experiments.length import frequencies
 from rope_lib.model import KVCache
 
 MODEL = True
-TEXTS = ("prose", "mixed", "code")
+TEXTS = ("prose",)
 SETTINGS = {
     "lengths": [1024, 2048, 6144, 12_288],
     "trained": 8192,
@@ -31,12 +31,12 @@ QUICK = {"lengths": [512], "trained": 256}
 
 
 def points(settings: Mapping[str, Any]) -> list[Point]:
-    """Text by text, the control before the long ones; facts by their depth, from 0 to 1."""
+    """Short controls and long texts with each method; facts by their depth, from 0 to 1."""
     return [
         {"text": text, "tokens": length, "method": method, "depth": depth}
         for text in TEXTS
-        for length in settings["lengths"]
         for method in settings["methods"]
+        for length in settings["lengths"]
         for depth, _ in settings["facts"].values()
     ]
 

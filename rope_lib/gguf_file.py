@@ -211,7 +211,7 @@ class Tokenizer:
     """Text to token numbers and back: byte-level BPE, from the vocabulary and merges of a file.
 
     Digits are split one by one (the pre-tokenizer that GGUF calls "smollm"). Control tokens such
-    as <|im_start|> are recognised in the text. Nothing is put before or after it. Characters
+    as ``<|im_start|>`` are recognised in the text. Nothing is put before or after it. Characters
     whose bytes the vocabulary lacks vanish: in SmolLM2, six control characters such as U+0016.
 
     Args:

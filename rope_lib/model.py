@@ -41,7 +41,7 @@ class Llama:
     """A language model of the llama architecture, whose embedding is also its output.
 
     Nothing is kept between calls. To change weights, make another model that shares the rest:
-    dataclasses.replace(model, weights={**model.weights, name: weight}).
+    ``dataclasses.replace(model, weights={**model.weights, name: weight})``.
 
     Attributes:
         rope: what the file says about the rotary embedding.

@@ -92,7 +92,7 @@ def results(name: str) -> dict[str, Any]:
         name: of the experiment, such as "stretch". ``make experiments`` redoes them.
 
     Returns:
-        The file's content: how it was made, and its points.
+        The file's content, that is, how it was made, and its points.
 
     Raises:
         FileNotFoundError: neither this folder nor one above it holds that file.
@@ -107,7 +107,7 @@ def benchmarks(machine: str = "cpu-x86_64-avx2-2-threads") -> dict[str, Any]:
         machine: class of the machine that it ran on. ``make bench`` stores one for yours.
 
     Returns:
-        The file's content: the machine, the budgets, and the ratios of each workload.
+        The file's content, that is, the machine, the budgets, and the ratios of each workload.
 
     Raises:
         FileNotFoundError: as results.

@@ -146,6 +146,21 @@ def test_a_long_run_equals_its_positions_one_by_one(start, pairs):
         assert np.abs(table - 1.25 * exact).max() <= 2.0**-24 + 1e-9  # 1.25: neighbours are 2^−23
 
 
+def test_a_long_run_is_composed(monkeypatch):
+    # Position by position the numbers are the same, only later.
+    monkeypatch.setattr("rope_lib.angles.run_tables", lambda *_: ("composed cos", "composed sin"))
+    assert cos_sin(range(SHORTEST), [0.3]) == ("composed cos", "composed sin")
+    assert cos_sin(range(SHORTEST - 1), [0.3])[0].shape == (SHORTEST - 1, 1)
+
+
+def test_a_long_run_of_torch_positions():
+    torch = pytest.importorskip("torch")
+    tables, angles = cos_sin(torch.arange(SHORTEST), [0.3]), 0.3 * np.arange(SHORTEST)
+    for table, exact in zip(tables, (np.cos(angles), np.sin(angles)), strict=True):
+        assert isinstance(table, torch.Tensor)
+        np.testing.assert_allclose(table[:, 0].numpy(), exact, atol=6e-8)
+
+
 def test_more_pairs_than_a_block_holds():
     theta = np.linspace(0.0, 1.0, BLOCK + 1)
     cos, sin = cos_sin(range(SHORTEST), theta[::BLOCK])
@@ -220,9 +235,11 @@ def test_dtypes(kind):
     ids = kind.make(np.array([3, 4]))
     for dtype in (kind.xp.float32, kind.xp.float64):
         assert cos_sin(ids, [1.0], dtype=dtype)[1].dtype == dtype
-    with pytest.raises(TypeError, match=r"^dtype must be a .* floating dtype, got .*int64$"):
+    with pytest.raises(TypeError, match=rf"^dtype must be a {kind.name} .*, got .*int64$"):
         cos_sin(ids, [1.0], dtype=kind.xp.int64)
-    with pytest.raises(TypeError, match=r"^dtype must be a .* floating dtype, got float99$"):
+    with pytest.raises(
+        TypeError, match=rf"^dtype must be a {kind.name} floating dtype, got float99$"
+    ):
         cos_sin(ids, [1.0], dtype="float99")
 
 
@@ -302,6 +319,7 @@ def test_concrete_jax_positions_are_computed_by_numpy(jax):
     cos, sin = cos_sin([10**6], [0.1, 0.3])
     np.testing.assert_allclose(cos, np.cos(1e6 * np.array([[0.1, 0.3]])), atol=6e-8)
     np.testing.assert_allclose(sin, np.sin(1e6 * np.array([[0.1, 0.3]])), atol=6e-8)
+    assert cos.dtype == sin.dtype == np.float32
     with pytest.raises(ValueError, match=NARROW):
         cos_sin([1], [0.1], dtype=np.float64)
     jax.config.jax_enable_x64 = True
@@ -310,11 +328,38 @@ def test_concrete_jax_positions_are_computed_by_numpy(jax):
 
 def test_traced_jax_positions_need_float64(jax):
     traced = np.arange(3).view(Traced)
-    for positions, inv_freq in ((traced, [1.0]), ([1], np.ones(2).view(Traced))):
-        with pytest.raises(ValueError, match=r"^(positions|inv_freq) are traced by JAX with jax_"):
+    cases = ((traced, [1.0], "positions"), ([np.nan], np.ones(2).view(Traced), "inv_freq"))
+    for positions, inv_freq, name in cases:  # refused before anything is cast or checked
+        with pytest.raises(ValueError, match=rf"^{name} are traced by JAX with jax_"):
             cos_sin(positions, inv_freq)
     jax.config.jax_enable_x64 = True
     np.testing.assert_allclose(cos_sin(traced, [1.0])[0][:, 0], np.cos(np.arange(3)), atol=6e-8)
+
+
+def test_torch_values_are_checked_where_they_lie_on_the_host():
+    torch = pytest.importorskip("torch")
+    nan = torch.tensor([float("nan")])
+    with pytest.raises(ValueError, match=r"^inv_freq must be finite"):
+        cos_sin(torch.arange(3), nan)
+    with pytest.raises(ValueError, match=r"^positions must be finite and below 2\*\*53"):
+        cos_sin(torch.tensor([2**53]), [1.0])
+    # Elsewhere reading them back would make the host wait; NumPy frequencies come from the host.
+    ids = torch.arange(3, device="meta")
+    for inv_freq in ([0.3], nan, nan.to("meta")):
+        assert cos_sin(ids, inv_freq)[0].device.type == "meta"
+    with pytest.raises(ValueError, match=r"^inv_freq must be finite"):
+        cos_sin(ids, [float("nan")])
+
+
+def test_what_lies_elsewhere_is_read_back_where_it_must(monkeypatch):
+    torch = pytest.importorskip("torch")
+    read: list[str] = []
+    monkeypatch.setattr("rope_lib.angles.check_exact", lambda _, name: read.append(name))
+    ids, theta = torch.arange(3, device="meta"), torch.ones(2, device="meta")
+    cos_sin(ids, theta)
+    assert read == []
+    cos_sin(ids.float(), theta)
+    assert read == ["positions"]
 
 
 def test_kinds_do_not_mix():

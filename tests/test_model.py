@@ -7,6 +7,7 @@ import hashlib
 import importlib.util
 import math
 import re
+import runpy
 import struct
 import sys
 from collections.abc import Iterator
@@ -30,6 +31,7 @@ from transformers.modeling_gguf_pytorch_utils import load_gguf_checkpoint
 from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
 
 import rope_lib.model
+import rope_lib.texts
 from rope_lib import apply_rope, convert_qk_weight, cos_sin, inverse_frequencies, rerotate, scaling
 from rope_lib._llama_file import FILE, find_smollm2
 from rope_lib.gguf_file import GGUFError, GGUFFile, Tokenizer
@@ -864,6 +866,13 @@ def test_texts_are_the_pinned_ones():
     for text in TEXTS.values():
         assert text.package in lock
         assert hashlib.sha256(text.read().encode()).hexdigest() == text.sha256
+
+
+def test_the_texts_are_listed_with_their_hashes(capsys):
+    runpy.run_path(rope_lib.texts.__file__, run_name="__main__")
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    assert lines[0].startswith("code   gguf==0.19.0 gguf/gguf_writer.py: 56,936 characters, f34418")
 
 
 def test_another_text_is_refused():

@@ -230,6 +230,13 @@ def test_the_widest_dtype_computes_and_x_s_returns(kind, x_dtype, table_dtype, l
         np.testing.assert_allclose(got, exact, atol=3e-7 if x_dtype == "float32" else 1e-15)
 
 
+def test_torch_has_its_own_rotation(monkeypatch):
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr("rope_lib._torch_rotary.apply_rope", lambda *given: given)
+    x, table = torch.ones(3, 8), torch.ones(3, 4)
+    assert apply_rope(x, table, table)[0] is x
+
+
 @pytest.mark.parametrize("wide", ["cos", "sin"])
 def test_one_wide_table_is_enough(wide):
     x = random(40, 64).astype(np.float32)

@@ -26,7 +26,7 @@ class ScoreByDistance(Figure):
 
     ``readout`` names: ``score`` (at ``distance``), ``at_zero``, ``largest`` and ``largest_at`` (the
     highest score from 0 to the end of the axis, and its distance), ``bound`` (RoFormer's bound on
-    |score| at ``distance``, by Abel summation).
+    the size of the score at ``distance``, by Abel summation).
 
     Source: Su et al., RoFormer (arXiv:2104.09864), section 3.4.3; Barbero et al., Round and Round
     We Go! (arXiv:2410.06205), for random and aimed vectors.
