@@ -84,6 +84,7 @@ def test_a_run_that_stopped_goes_on_and_ends_as_if_it_had_not(tmp_path):
 KILLED = """
 import os, sys
 from pathlib import Path
+import torch
 sys.path.insert(0, "tests")
 from experiments import driver
 from test_experiments import Counting
@@ -94,6 +95,7 @@ class Killed(Counting):
             os.kill(os.getpid(), 9)
         return super().compute(lab, point)
 
+torch.set_num_threads(1)  # as in this process: a file names both otherwise
 driver.run(Killed(), Path(sys.argv[1]), "c")
 """
 
@@ -450,3 +452,17 @@ def test_facts_are_found_in_short_texts_unless_positions_are_interpolated(tokens
         assert all(found("retrieval", "depth", "greedy", tokens=tokens, method=method).values())
     interpolated = {"tokens": tokens, "method": "linear"}
     assert not any(found("retrieval", "depth", "greedy", **interpolated).values())
+
+
+def test_a_tiny_model_stretched_to_four_times_its_length():
+    """YaRN starts best; a fine-tune brings nothing as far, and interpolation not as far."""
+    for seed in finetune.SETTINGS["seeds"]:
+        loss = found("finetune", "method", "loss", seed=seed)
+        first, last = ({m: losses[at] for m, losses in loss.items()} for at in (0, -1))
+        assert first["yarn"] + 0.2 < first["nothing"] < first["linear"] - 0.5
+        assert last["nothing"] == pytest.approx(last["yarn"], abs=0.01)
+        assert last["linear"] > last["yarn"] + 0.08
+        before = found("finetune", "method", "before", seed=seed)
+        within, far = (slice(0, 2), slice(3, None))
+        assert min(before["nothing"][far]) > max(before["nothing"][within]) + 0.25
+        assert max(before["yarn"]) < min(before["yarn"]) + 0.25
