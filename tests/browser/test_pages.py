@@ -231,9 +231,11 @@ EVENT_TO_DOM = """
 async (slider) => {
   const group = slider.closest(".static-widget");
   const times = [];
+  const low = Number(slider.min), size = Number(slider.step);
+  const stops = Math.round((Number(slider.max) - low) / size) + 1;
+  const jump = Math.max(1, Math.round((stops * 7) / 60)); // no two moves to one stop
   for (let step = 0; step < 60; step++) {
-    const low = Number(slider.min), high = Number(slider.max);
-    slider.value = String(low + (high - low) * (((step * 7) % 60) / 59));
+    slider.value = String(low + size * ((step * jump) % stops));
     const changed = new Promise((resolve) => {
       const observer = new MutationObserver(() => { observer.disconnect(); resolve(true); });
       const what = { subtree: true, childList: true, attributes: true, characterData: true };
