@@ -91,7 +91,7 @@ def lab(tmp_path_factory):
 def test_a_slider_in_jupyterlab_moves_the_figure_and_the_trait(lab, browser):
     address, folder = lab
     page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
-    page.goto(address)
+    page.goto(address, timeout=60_000)
     page.wait_for_function(
         "window.jupyterapp && document.querySelector('.jp-Notebook .jp-Cell')", timeout=60_000
     )
