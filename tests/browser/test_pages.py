@@ -235,7 +235,9 @@ async (slider) => {
   const stops = Math.round((Number(slider.max) - low) / size) + 1;
   const jump = Math.max(1, Math.round((stops * 7) / 60)); // no two moves to one stop
   for (let step = 0; step < 60; step++) {
-    slider.value = String(low + size * ((step * jump) % stops));
+    const value = String(low + size * ((step * jump) % stops));
+    if (Number(value) === Number(slider.value)) continue; // it stands there already
+    slider.value = value;
     const changed = new Promise((resolve) => {
       const observer = new MutationObserver(() => { observer.disconnect(); resolve(true); });
       const what = { subtree: true, childList: true, attributes: true, characterData: true };
