@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import traitlets
 
-from rope_lib import plots
+from rope_lib import figures, plots
 from rope_lib.colours import COLOURS, css_variables
 from rope_lib.figures import (
     AngleSum,
@@ -35,19 +35,9 @@ from rope_lib.figures import (
 from rope_lib.figures.words import WORDS
 
 FIGURES = [
-    AngleSum,
-    CacheTimeline,
-    ComplexPlane,
-    ContextScaling,
-    FrequencyClocks,
-    LayoutMap,
-    PerplexityByPosition,
-    PrecisionMeter,
-    RotationPlane,
-    ScoreByDistance,
-    ScoreExplorer,
-    StretchedModel,
-    WavelengthSpectrum,
+    kind
+    for name in figures.__all__
+    if isinstance(kind := getattr(figures, name), type) and kind is not Figure
 ]
 SOURCES = Path(sys.modules[Figure.__module__].__file__).parent
 POINT = {"text": "code", "stretch": 1.0, "perplexity": 5.4, "line": "x", "tokens": 9}
