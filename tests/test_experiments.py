@@ -248,7 +248,18 @@ def test_a_quick_run_computes_every_point(name, tiny_lab, tmp_path):
     assert len(stored["points"]) == len(asked) > 1
     assert stored["how"]["command"] == f"python -m experiments {name} --quick"
     command.main([name, "--quick", "--fresh", "--threads", "1", "--folder", str(tmp_path)])
-    assert (tmp_path / f"{name}.json").read_text("utf-8") == first
+    again = (tmp_path / f"{name}.json").read_text("utf-8")
+    assert untimed(again) == untimed(first)
+    assert name in TIMED or again == first
+
+
+TIMED = ("costs",)
+"""These store what a clock says, under "time"."""
+
+
+def untimed(text: str) -> dict:
+    found = json.loads(text)
+    return {**found, "points": [{**point, "time": None} for point in found["points"]]}
 
 
 def test_tf32_keeps_ten_bits_and_rounds_ties_to_even():
@@ -306,8 +317,6 @@ KEYS = {
     "retrieval": {"text", "tokens", "method", "depth", "log_probability", "greedy"},
     "finetune": {"seed", "method", "steps", "loss", "bins", "before", "after"},
 }
-STILL_GROWING = {"length", "bases", "retrieval"}
-"""Experiments of hours, whose points are of use as they come: python -m experiments goes on."""
 
 
 def stored(name: str) -> dict:
@@ -335,8 +344,7 @@ def test_what_is_stored_is_small_says_how_and_is_what_the_code_asks_for(name):
     asked = [driver.rounded(key) for key in module.points(module.SETTINGS)]
     places = [next(n for n, key in enumerate(asked) if driver.holds(p, key)) for p in points]
     assert places == sorted(set(places))
-    if name not in STILL_GROWING:
-        assert len(places) == len(asked)
+    assert len(places) == len(asked)
     if name in KEYS:
         assert all(set(point) == KEYS[name] for point in points)
 
@@ -408,17 +416,12 @@ def excess(text: str, method: str) -> list[float]:
     return [a - b for a, b in zip(loss, windowed, strict=True)]
 
 
-LENGTHS = [(p["text"], p["method"]) for p in stored("length")["points"]]
 TRAINED, A_QUARTER_MORE = 16, 20
 """Bins that end at 8192 and at 10 240 positions."""
 
 
-def test_every_method_is_measured_past_the_trained_length():
-    assert {method for _, method in LENGTHS} == set(length.METHODS)
-    assert {text for text, _ in LENGTHS} == set(length.TEXTS)
-
-
-@pytest.mark.parametrize(("text", "method"), LENGTHS)
+@pytest.mark.parametrize("method", length.METHODS)
+@pytest.mark.parametrize("text", length.TEXTS)
 def test_what_a_method_does_past_the_trained_length(text, method):
     by_bin = excess(text, method)
     assert len(by_bin) == 24
@@ -428,30 +431,43 @@ def test_what_a_method_does_past_the_trained_length(text, method):
         assert min(by_bin[A_QUARTER_MORE + 1 :]) > 0.5
         assert by_bin[-1] > 1.4
     elif method == "linear":
-        assert min(by_bin) > 0.9  # as bad within as beyond: made to be fine-tuned
+        assert min(by_bin) > 0.7  # as bad within as beyond: made to be fine-tuned
     else:
         assert max(by_bin) < 0.11
         assert sum(beyond) / len(beyond) < 0.06
 
 
+@pytest.mark.parametrize("tokens", [1024, 4096])
 @pytest.mark.parametrize("text", bases.TEXTS)
-def test_the_trained_base_is_best_and_fast_pairs_matter_most(text):
-    perplexity = found("bases", "base", "perplexity", text=text, tokens=1024)
+def test_the_trained_base_is_best_and_fast_pairs_matter_most(text, tokens):
+    perplexity = found("bases", "base", "perplexity", text=text, tokens=tokens)
     assert min(perplexity, key=perplexity.get) == 100_000.0
-    assert perplexity[1000.0] > 30 * perplexity[10_000.0] > 30 * perplexity[100_000.0]
     right = perplexity[100_000.0]
-    dropped = found("bases", "dropped", "perplexity", text=text, tokens=1024)
+    assert 1.1 * right < perplexity[1_000_000.0] < 1.25 * right
+    assert perplexity[1000.0] > 30 * perplexity[10_000.0]
+    dropped = found("bases", "dropped", "perplexity", text=text, tokens=tokens)
     assert dropped["high"] > 20 * right
-    assert 1.9 * right < dropped["middle"] < 2.3 * right
-    assert right < dropped["low"] < 1.05 * right
+    if tokens == 1024:
+        assert perplexity[10_000.0] < 1.2 * right
+        assert 1.9 * right < dropped["middle"] < 2.3 * right
+        assert right < dropped["low"] < 1.05 * right
+    else:  # a longer window carries slow pairs past the angles that they were trained on
+        assert perplexity[10_000.0] > 10 * right
+        assert dropped["low"] > 2.5 * right
 
 
-@pytest.mark.parametrize("tokens", [1024, 2048])
-def test_facts_are_found_in_short_texts_unless_positions_are_interpolated(tokens):
-    for method in ("plain", "yarn", "ntk"):
-        assert all(found("retrieval", "depth", "greedy", tokens=tokens, method=method).values())
-    interpolated = {"tokens": tokens, "method": "linear"}
-    assert not any(found("retrieval", "depth", "greedy", **interpolated).values())
+def facts_found(method: str) -> list[int]:
+    """Of the three in each text, from the shortest text to the longest."""
+    given = {"method": method}
+    texts = [{**given, "tokens": tokens} for tokens in retrieval.SETTINGS["lengths"]]
+    return [sum(found("retrieval", "depth", "greedy", **text).values()) for text in texts]
+
+
+def test_facts_are_found_past_the_trained_length_with_yarn_alone():
+    assert facts_found("plain") == [3, 3, 1, 0]
+    assert facts_found("ntk") == [3, 3, 1, 1]
+    assert facts_found("yarn") == [3, 3, 1, 3]
+    assert facts_found("linear") == [0, 0, 0, 0]  # digits are neighbours, and they are blurred
 
 
 def test_a_tiny_model_stretched_to_four_times_its_length():

@@ -167,6 +167,7 @@ function build(ui) {
       divisor: short(result.divisor, 3),
       turns: short(result.turns, result.turns < 10 ? 2 : 0),
       original: grouped(original),
+      reach: grouped(factor * original),
       factor: short(factor),
       kept: result.kept,
       blended: result.blended,
