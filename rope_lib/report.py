@@ -15,6 +15,14 @@ from rope_lib.scaling import bands
 
 SHOWN_PAIRS = 9
 LABEL_WIDTH = 20
+LAYOUT_UNKNOWN = (
+    "nothing in the file fixes it; look at the code that the checkpoint was trained with, "
+    "and compare both layouts on a few tokens"
+)
+LAYOUT_KNOWN = (
+    "as the reference code of {model_type} rotates; it holds for a checkpoint in the "
+    "format of that code, and a conversion may have changed it"
+)
 
 
 def describe(config: RopeConfig, seq_len: int | None = None) -> dict[str, Any]:
@@ -91,14 +99,8 @@ def _bands(
 
 def _layout_caveat(config: RopeConfig) -> str:
     if config.layout is None:
-        return (
-            "nothing in the file fixes it; look at the code that the checkpoint was trained with, "
-            "and compare both layouts on a few tokens"
-        )
-    return (
-        f"as the reference code of {config.model_type} rotates; it holds for a checkpoint in the "
-        f"format of that code, and a conversion may have changed it"
-    )
+        return LAYOUT_UNKNOWN
+    return LAYOUT_KNOWN.format(model_type=config.model_type)
 
 
 def render(report: dict[str, Any]) -> str:

@@ -160,6 +160,56 @@ MODELS: Mapping[str, Mapping[str, Any]] = {
 }
 """Name -> what its config.json says. Of Gemma 3, WavelengthSpectrum shows the global layers."""
 
+FORMS: Mapping[str, Mapping[str, Any]] = {
+    "StableLM-2-1.6B, first upload": {
+        "model_type": "stablelm_epoch",
+        "hidden_size": 2048,
+        "num_attention_heads": 32,
+        "rope_pct": 0.25,
+        "rope_theta": 10_000,
+        "max_position_embeddings": 4096,
+    },
+    "GLM-4-9B-Chat, as -hf": {
+        "model_type": "glm",
+        "hidden_size": 4096,
+        "num_attention_heads": 32,
+        "head_dim": 128,
+        "partial_rotary_factor": 0.5,
+        "rope_theta": 10_000.0,
+        "max_position_embeddings": 131_072,
+    },
+    "Qwen2-VL-7B, converted": {
+        **MODELS["Qwen2-VL-7B"],
+        "rope_scaling": {
+            "type": "default",
+            "rope_type": "default",
+            "mrope_section": [16, 24, 24],
+        },
+    },
+    "Gemma-3-1B, new form": {
+        "model_type": "gemma3_text",
+        "head_dim": 256,
+        "max_position_embeddings": 32_768,
+        "rope_parameters": {
+            "full_attention": {"rope_theta": 1_000_000.0, "rope_type": "default"},
+            "sliding_attention": {"rope_theta": 10_000.0, "rope_type": "default"},
+        },
+    },
+    "Alfred-40B-1023": {
+        "model_type": "RefinedWeb",
+        "hidden_size": 8192,
+        "num_attention_heads": 128,
+        "rope_scaling": {"type": "ntk_yarn"},
+    },
+}
+"""Other forms of the same models' files, and one that RopeConfig refuses."""
+
+
+def stanzas() -> dict[str, Mapping[str, Any]]:
+    """Return every stanza by name: those of MODELS, then those of FORMS."""
+    return {**MODELS, **FORMS}
+
+
 LAYER_TYPES = {"Gemma-3-1B": "full_attention"}
 
 

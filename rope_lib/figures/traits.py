@@ -133,6 +133,19 @@ class Choice(traitlets.TraitType[Any, Any]):
         return value
 
 
+class Text(traitlets.TraitType[Any, Any]):
+    """A synced text of any length."""
+
+    def __init__(self, default: str) -> None:
+        super().__init__(default)
+        self.tag(sync=True, input=True)
+
+    def validate(self, obj: Any, value: object) -> str:
+        if not isinstance(value, str):
+            raise TypeError(f"{self.name} must be a text, got {value!r}")
+        return value
+
+
 class Stored(traitlets.TraitType[Any, Any]):
     """A synced dict that an experiment stored: {"points": [{key: value, ...}, ...], ...}, or {}.
 

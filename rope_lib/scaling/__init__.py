@@ -25,6 +25,7 @@ __all__ = [
     "default",
     "dynamic",
     "from_parameters",
+    "keyword_defaults",
     "keywords",
     "linear",
     "llama3",
@@ -59,6 +60,22 @@ def keywords(rope_type: str) -> dict[str, bool]:
         name: parameter.default is parameter.empty
         for name, parameter in _SIGNATURES[rope_type].items()
         if parameter.kind is parameter.KEYWORD_ONLY and name != "seq_len"
+    }
+
+
+def keyword_defaults(rope_type: str) -> dict[str, object]:
+    """The value that each parameter has where it is not given; None where it is required.
+
+    Example:
+        >>> keyword_defaults("proportional")
+        {'partial_rotary_factor': 1.0, 'factor': 1.0}
+        >>> keyword_defaults("linear")
+        {'factor': None}
+    """
+    signature = _SIGNATURES[rope_type]
+    return {
+        name: None if required else signature[name].default
+        for name, required in keywords(rope_type).items()
     }
 
 
