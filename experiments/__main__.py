@@ -12,7 +12,12 @@ import torch
 
 from experiments import driver
 
-EXPERIMENTS = ("changes", "stretch", "pairs_layers", "length", "bases", "retrieval", "finetune")
+EXPERIMENTS = (
+    *("changes", "stretch", "pairs_layers", "length", "bases", "retrieval", "finetune"),
+    *("digits", "learned", "partial"),
+    *("encodings", "sizes", "costs"),
+    "platforms",
+)
 RESULTS, TRIALS = Path("experiments/results"), Path("_build/experiments")
 
 

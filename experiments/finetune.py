@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
-from torch import nn
-from torch.nn import functional
 
 from experiments.driver import Lab, Point, read
-from rope_lib import apply_rope, scaling
+from experiments.tiny import Decoder, learn, losses, shifted, train
+from experiments.tiny_encodings import Rotary
+from rope_lib import scaling
 from rope_lib.nn import RotaryEmbedding
 
 MODEL = False
@@ -52,37 +52,6 @@ QUICK = {
 }
 
 
-class Tiny(nn.Module):
-    """A decoder over bytes: queries and keys turned by rope_lib, values not."""
-
-    def __init__(self, settings: Mapping[str, Any]) -> None:
-        super().__init__()
-        width, self.heads = settings["width"], settings["heads"]
-        self.embedding = nn.Embedding(256, width)
-        nn.init.normal_(self.embedding.weight, std=width**-0.5)
-        self.mixers = nn.ModuleList(nn.Linear(width, 4 * width) for _ in range(settings["layers"]))
-        self.blocks = nn.ModuleList(
-            nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
-            for _ in range(settings["layers"])
-        )
-
-    def forward(self, x: torch.Tensor, rope: RotaryEmbedding) -> torch.Tensor:
-        """Bytes (b, n) -> logits (b, n, 256)."""
-        cos, sin = rope.tables(torch.arange(x.shape[-1]))
-        x = self.embedding(x)
-        for mixer, block in zip(self.mixers, self.blocks, strict=True):
-            q, k, v, gate = mixer(norm(x)).unflatten(-1, (4, self.heads, -1)).permute(2, 0, 3, 1, 4)
-            q, k = (apply_rope(each, cos, sin) for each in (q, k))  # (b, h, n, d)
-            mixed = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
-            x = x + (mixed * gate.sigmoid()).transpose(1, 2).flatten(-2)
-            x = x + block(norm(x))
-        return norm(x) @ self.embedding.weight.T
-
-
-def norm(x: torch.Tensor) -> torch.Tensor:
-    return functional.rms_norm(x, x.shape[-1:])
-
-
 def points(settings: Mapping[str, Any]) -> list[Point]:
     return [{"seed": s, "method": name} for s in settings["seeds"] for name in settings["methods"]]
 
@@ -90,17 +59,16 @@ def points(settings: Mapping[str, Any]) -> list[Point]:
 def compute(lab: Lab, point: Point) -> Point:
     """The loss at the stretched length: by step of the fine-tune, and by position around it."""
     settings, seed = lab.settings, point["seed"]
-    model = Tiny(settings)
+    model = Decoder(settings, Rotary(settings, rope=rotary(settings, point["method"])))
     model.load_state_dict(lab.once(seed, lambda: trained(settings, seed)))
-    rope = rotary(settings, point["method"])
     batches = sampled(settings, settings["stretched"], seed + 1000)
     optimiser = torch.optim.Adam(model.parameters(), settings["tuning_rate"], (0.9, 0.98))
     by_position, done = [], 0
     for step in settings["measured_after"]:
         for _ in range(step - done):
-            learn(model, rope, optimiser, next(batches))
+            learn(model, optimiser, shifted(next(batches)))
         done = step
-        by_position.append(measured(model, rope, settings))
+        by_position.append(measured(model, settings))
     return {
         "steps": settings["measured_after"],
         "loss": [float(losses.mean()) for losses in by_position],
@@ -124,31 +92,11 @@ def rotary(settings: Mapping[str, Any], method: str) -> RotaryEmbedding:
 
 
 def trained(settings: Mapping[str, Any], seed: int) -> dict[str, torch.Tensor]:
-    """Weights after training at the short length; the rate rises, then falls to nothing."""
+    """Weights after training at the short length."""
     torch.manual_seed(seed)
-    model, steps, rate = Tiny(settings), settings["training_steps"], settings["training_rate"]
-    optimiser = torch.optim.Adam(model.parameters(), rate, (0.9, 0.98))
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, rate, steps, pct_start=0.1)
-    batches = sampled(settings, settings["trained"], seed)
-    for _ in range(steps):
-        learn(model, rotary(settings, "nothing"), optimiser, next(batches))
-        schedule.step()
+    model = Decoder(settings, Rotary(settings, rope=rotary(settings, "nothing")))
+    train(model, map(shifted, sampled(settings, settings["trained"], seed)), settings, seed)
     return model.state_dict()
-
-
-def learn(
-    model: Tiny, rope: RotaryEmbedding, optimiser: torch.optim.Optimizer, batch: torch.Tensor
-) -> None:
-    optimiser.zero_grad()
-    losses(model, rope, batch).mean().backward()
-    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-    optimiser.step()
-
-
-def losses(model: Tiny, rope: RotaryEmbedding, batch: torch.Tensor) -> torch.Tensor:
-    """Of every byte from the one before it and all earlier: (b, n + 1) -> (b, n), in nats."""
-    logits = model(batch[:, :-1], rope)
-    return functional.cross_entropy(logits.mT, batch[:, 1:], reduction="none")
 
 
 def parts(text: str) -> tuple[torch.Tensor, torch.Tensor]:
@@ -169,7 +117,7 @@ def sampled(settings: Mapping[str, Any], length: int, seed: int) -> Iterator[tor
 
 
 @torch.no_grad()
-def measured(model: Tiny, rope: RotaryEmbedding, settings: Mapping[str, Any]) -> torch.Tensor:
+def measured(model: Decoder, settings: Mapping[str, Any]) -> torch.Tensor:
     """Mean loss at each position over windows spread evenly: (stretched,)."""
     length, count = settings["stretched"], settings["windows"] // len(TEXTS) + 1
     held = (parts(text)[1] for text in TEXTS)
@@ -178,7 +126,7 @@ def measured(model: Tiny, rope: RotaryEmbedding, settings: Mapping[str, Any]) ->
         for part in held
         for start in torch.linspace(0, len(part) - length - 1, count).long().tolist()
     ]
-    return losses(model, rope, torch.stack(windows)).mean(0)
+    return losses(model, shifted(torch.stack(windows))).mean(0)
 
 
 def in_bins(by_position: torch.Tensor, settings: Mapping[str, Any]) -> list[float]:
