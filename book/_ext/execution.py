@@ -18,7 +18,7 @@ SUFFIXES = {".py", ".js", ".css", ".json", ".bin"}
 def cache_path(root: Path = ROOT) -> Path:
     """The cache folder for the library (and stored results) as they are now."""
     digest = hashlib.sha256((root / "requirements.txt").read_bytes())
-    for folder in ("rope_lib", "experiments"):
+    for folder in ("rope_lib", "experiments", "examples"):
         for path in sorted((root / folder).rglob("*")):
             if path.suffix in SUFFIXES:
                 digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
