@@ -5,6 +5,8 @@ PORT ?= 8000
 TORCH_INDEX ?=
 # Workers for tests that run side by side.
 JOBS ?= 2
+# Pages for Lighthouse; empty: all.
+PAGE ?=
 # Options of the benchmarks.
 BENCH ?=
 # Names and options of experiments; empty: all.
@@ -21,7 +23,7 @@ NOTEBOOKS = $$($(BIN)/python tools/notebooks.py list)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup book serve lab zip test lint test-lib test-notebooks test-book test-browser \
-	test-jax coverage mutate bench experiments format clean
+	lighthouse test-jax coverage mutate bench experiments format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,8 +47,13 @@ $(VENV)/.python: requirements.txt
 	@touch $@
 
 node_modules/.ready: package-lock.json $(VENV)/.python
-	$(BIN)/npm ci --no-audit --no-fund
+	$(BIN)/npm ci --omit=dev --no-audit --no-fund
 	@touch $@
+
+# Lighthouse is large, and only `make lighthouse` needs it. Its browser is the machine's Chromium.
+node_modules/.lighthouse: node_modules/.ready
+	$(BIN)/npm ci --no-audit --no-fund
+	@touch node_modules/.ready $@
 
 $(VENV)/.ready: pyproject.toml $(VENV)/.python node_modules/.ready
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
@@ -85,7 +92,8 @@ test-lib: setup ## The library's tests, and the examples in its docstrings
 
 test-jax: setup ## The library with JAX arrays (installs JAX)
 	$(BIN)/pip install --quiet jax==0.10.2 jaxlib==0.10.2
-	$(PYTEST) tests/test_jax.py tests/test_axes.py tests/test_xpos.py -k "jax or Jax" -q
+	$(PYTEST) tests/test_jax.py tests/test_axes.py tests/test_xpos.py \
+	  tests/test_platforms.py -k "jax or Jax" -q
 
 coverage: setup ## Lines and branches of rope_lib, figures apart, that no test reaches: none
 	$(PYTEST) tests --ignore=tests/browser -n $(JOBS) --dist loadfile -q \
@@ -108,6 +116,10 @@ test-book: setup ## Build the book from nothing; a warning is an error
 test-browser: ## The built pages in headless Chromium, and one chapter in JupyterLab
 	@test -f $(HTML)/index.html || $(MAKE) book
 	$(PYTEST) tests/browser -n $(JOBS) --dist loadgroup
+
+lighthouse: node_modules/.lighthouse ## Measure all pages as a slow phone sees them (PAGE=book/welcome.html)
+	@test -f $(HTML)/index.html || $(MAKE) book
+	$(BIN)/node tools/lighthouse.mjs $(HTML) $(PAGE)
 
 bench: setup ## Speed beside other libraries (BENCH="--quick", "--huge-pages", "--device cuda")
 	$(BIN)/python -m benchmarks $(BENCH)

@@ -133,7 +133,7 @@ def copy_assets(app: Any, _error: Exception | None) -> None:
         ignore=shutil.ignore_patterns("*.ttf", "*.woff"),
     )
     css = (KATEX / "katex.min.css").read_text("utf-8")
-    css = css.replace("font-display:block", "font-display:swap")
+    css = css.replace("@font-face{", "@font-face{font-display:swap;")
     (target / "katex.min.css").write_text(css, "utf-8")
 
 
