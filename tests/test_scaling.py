@@ -19,6 +19,7 @@ from rope_lib.scaling import (
     default,
     dynamic,
     from_parameters,
+    keyword_defaults,
     keywords,
     linear,
     llama3,
@@ -633,3 +634,12 @@ class TestChecks:
         assert np.isfinite(found.inv_freq).all()
         assert math.isfinite(found.attention_factor)
         assert math.isfinite(found.softmax_multiplier)
+
+
+def test_the_defaults_of_a_scaling_are_the_papers():
+    assert keyword_defaults("yarn")["beta_fast"] == 32  # Peng et al., section 3.2
+    assert keyword_defaults("yarn")["beta_slow"] == 1
+    assert keyword_defaults("linear") == {"factor": None}
+    for name in SCALINGS:
+        required = {key for key, needed in keywords(name).items() if needed}
+        assert {key for key in required if keyword_defaults(name)[key] is not None} == set()
