@@ -33,8 +33,9 @@ function modelOf(state) {
 }
 
 // What a hand does to the handle of a trait: a key, or a drag to a place given in units of the
-// picture (the DOM here has no layout, so the picture says that it is as large as its viewBox).
-function work(Event, el, trait, { key, shiftKey = false, to }) {
+// picture (the DOM here has no layout, so the picture says that it is as large as its viewBox); a
+// tap has its place, too.
+function work(Event, el, trait, { key, shiftKey = false, to, tap }) {
   const knob = el.querySelector(`[data-trait="${trait}"]`);
   const happen = (type, properties) =>
     knob.dispatchEvent(Object.assign(new Event(type, { cancelable: true }), properties));
@@ -44,6 +45,7 @@ function work(Event, el, trait, { key, shiftKey = false, to }) {
   const picture = knob.closest("svg");
   const [, , width, height] = picture.getAttribute("viewBox").split(" ").map(Number);
   picture.getBoundingClientRect = () => ({ left: 0, top: 0, width, height });
+  if (tap) return happen("click", { clientX: tap[0], clientY: tap[1] });
   happen("pointerdown", { button: 0, pointerId: 1 });
   happen("pointermove", { clientX: to[0], clientY: to[1] });
   return happen("lostpointercapture", {});
@@ -60,7 +62,7 @@ function draw({ figure, state, changes }) {
   const look = () => ({ html: el.innerHTML, ...structuredClone(traits), saves: model.saves });
   const steps = [look()];
   for (const [name, value] of changes) {
-    if (value.key || value.to) work(Event, el, name, value);
+    if (value.key || value.to || value.tap) work(Event, el, name, value);
     else model.set(name, value);
     steps.push(look());
   }

@@ -19,6 +19,7 @@ from rope_lib.figures import (
     AngleSum,
     CacheTimeline,
     ComplexPlane,
+    ConfigReader,
     ContextScaling,
     Figure,
     FrequencyClocks,
@@ -28,6 +29,7 @@ from rope_lib.figures import (
     RotationPlane,
     ScoreByDistance,
     ScoreExplorer,
+    ShardMap,
     StretchedModel,
     WavelengthSpectrum,
     with_sliders,
@@ -74,6 +76,7 @@ def own_js(cls):
             "rounded='positions')",
         ),
         (CacheTimeline(step=2), "CacheTimeline(scenario='decode', step=2)"),
+        (ShardMap(), "ShardMap(tokens=8, ranks=2, order='contiguous', ids='global')"),
         (
             StretchedModel(results={"points": [POINT, POINT]}),
             "StretchedModel(results=<2 points>, text='code', stretch=1.0)",
@@ -91,6 +94,10 @@ def own_js(cls):
             ContextScaling(),
             "ContextScaling(head_dim=64, base=100000, original=8192, factor=2, method='yarn', "
             "pair=16)",
+        ),
+        (
+            ConfigReader("{}"),
+            "ConfigReader(text=<2 characters>, layer_type='', seq_len=0)",
         ),
         (
             PerplexityByPosition(),
@@ -151,6 +158,8 @@ def test_figures_do_not_share_a_default_list():
         ),
         (lambda: PrecisionMeter(rounded=1), TypeError, "rounded must be a text, got 1"),
         (lambda: CacheTimeline(scenario="full"), ValueError, "scenario must be one of 'prefill', "),
+        (lambda: ShardMap(ranks=0), ValueError, "ranks must be from 1 to 8, got 0"),
+        (lambda: ShardMap(order="ring"), ValueError, "one of 'contiguous', 'zig-zag', got 'ring'"),
         (lambda: CacheTimeline(step=10), ValueError, "step must be from 0 to 9, got 10"),
         (lambda: StretchedModel(stretch=0), ValueError, "stretch must be greater than 0, got 0"),
         (lambda: StretchedModel(results=[POINT]), TypeError, "results must be a dict, got "),
@@ -253,15 +262,17 @@ def test_figures_store_one_stylesheet():
     assert len({cls()._css for cls in FIGURES}) == 1
 
 
-def test_all_the_javascript_is_small():
-    parts = {text for cls in FIGURES for text in (own_js(cls), shared_js(cls))}
-    assert len(gzip.compress("".join(sorted(parts)).encode())) < 40_000
+@pytest.mark.parametrize("cls", FIGURES)
+def test_the_javascript_of_a_figure_is_small(cls):
+    assert len(gzip.compress(cls._esm.encode())) < 25_000
 
 
 def test_a_part_is_joined_where_it_is_used_and_nowhere_else():
+    uses = {"plane.js": "new Plane(", "chart.js": "chart(ui"}
     for cls in FIGURES:
-        uses = {"plane.js": "new Plane(", "chart.js": "chart(ui"}
-        assert {part for part, sign in uses.items() if sign in own_js(cls)} == set(cls.parts)
+        own = [(SOURCES / part).read_text("utf-8") for part in cls.parts if part not in uses]
+        text = "".join([own_js(cls), *own])
+        assert {part for part, sign in uses.items() if sign in text} == set(cls.parts) & set(uses)
 
 
 @pytest.mark.parametrize("cls", FIGURES)

@@ -27,20 +27,24 @@ from rope_lib import (
 )
 from rope_lib.figures import (
     AngleSum,
+    AxialGrid,
     CacheTimeline,
     ComplexPlane,
     ContextScaling,
     FrequencyClocks,
     LayoutMap,
+    MropeSections,
     PerplexityByPosition,
     PrecisionMeter,
     RotationPlane,
     ScoreByDistance,
     ScoreExplorer,
+    ShardMap,
     StretchedModel,
     WavelengthSpectrum,
 )
 from rope_lib.figures.models import LAYER_TYPES, MODELS, read
+from rope_lib.sharding import ORDERS, held_tokens
 
 ROOT = Path(__file__).parents[1]
 FIGURES = [
@@ -56,7 +60,10 @@ FIGURES = [
     LayoutMap,
     PrecisionMeter,
     CacheTimeline,
+    ShardMap,
     StretchedModel,
+    AxialGrid,
+    MropeSections,
 ]
 CLOSE = {"rtol": 1e-12, "atol": 1e-9}
 VECTORS = [[1.0, 2.0], [3.0, -1.0], [-0.35, 0.05], [0.0, -2.5], [0.0, 0.0]]
@@ -594,6 +601,15 @@ def test_llama_3_1_keeps_blends_and_divides_the_pinned_counts(run):
     assert [j for j, band in enumerate(js["bands"]) if band == "blended"] == list(range(29, 35))
 
 
+def test_context_scaling_says_which_length_its_divisors_are_for(run):
+    figure = ContextScaling(original=8192, factor=2, method="dynamic", pair=31)
+    two, four = drawing(run, figure, ("factor", 4))["steps"]
+    for step, reach, divisor in ((two, "16 384", "÷ 3.000"), (four, "32 768", "÷ 13.000")):
+        text = text_of(step["html"]).replace("\u202f", " ")
+        assert f"To read {reach}, each method divides its frequency by:" in text
+        assert divisor in text
+
+
 def test_perplexity_by_position_computes_what_numpy_does(run):
     results = stored_lengths()
     states = grid(results=[results], method=["plain", "yarn", "linear"], text=["code", "prose"],
@@ -719,7 +735,32 @@ CHANGES |= {
         ("head_dim", 32),
     ],
     CacheTimeline: [("step", 2), ("scenario", "sliding")],
+    ShardMap: [("tokens", 16), ("ranks", 4), ("order", "zig-zag"), ("ids", "from 0")],
     StretchedModel: [("results", stored_stretches()), ("text", "prose"), ("stretch", 2)],
+}
+
+
+CHANGES |= {
+    AxialGrid: [
+        ("columns", 5),
+        ("rows", 3),
+        ("row", 2),
+        ("column", 4),
+        ("pair", 3),
+        ("head_dim", 8),
+        ("base", 100),
+        ("kind", "mixed"),
+        ("heading", 1.0),
+    ],
+    MropeSections: [
+        ("sections", [24, 20, 20]),
+        ("order", "interleaved"),
+        ("base", 10_000),
+        ("time", 9),
+        ("row", 7),
+        ("column", 2),
+        ("pair", 3),
+    ],
 }
 
 
@@ -984,5 +1025,61 @@ def test_a_drop_down_and_its_choice_follow_each_other(run):
     ids=repr,
 )
 def test_extreme_states_of_part_two_still_draw(run, figure):
+    html = drawing(run, figure)["steps"][0]["html"]
+    assert not re.search(r"NaN|undefined|Infinity", html)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_shard_map_deals_out_what_the_library_does(run, order):
+    states = grid(tokens=[1, 7, 8, 12, 17, 32], ranks=[1, 2, 3, 4, 8], order=[order],
+                  ids=["global", "from 0"])  # fmt: skip
+    for state, js in zip(states, run({"figure": "ShardMap", "states": states}), strict=True):
+        tokens, ranks = state["tokens"], state["ranks"]
+        assert js["padded"] % (2 * ranks) == 0
+        assert 0 <= js["padded"] - tokens < 2 * ranks
+        held = [held_tokens(rank, ranks, js["padded"], order=order) for rank in range(ranks)]
+        assert [row["held"] for row in js["rows"]] == [h.tolist() for h in held]
+        scores = [int((h[h < tokens] + 1).sum()) for h in held]
+        assert [row["scores"] for row in js["rows"]] == scores
+        assert (js["least"], js["most"], js["held"]) == (min(scores), max(scores), len(held[0]))
+        assert js["scores"] == sum(scores) == tokens * (tokens + 1) / 2
+        ids = np.empty(js["padded"], int)
+        for each in held:
+            ids[each] = each if state["ids"] == "global" else np.arange(len(each))
+        query, key = np.tril_indices(tokens)  # a key at or before its query
+        assert js["wrong"] == np.sum(ids[query] - ids[key] != query - key)
+
+
+@pytest.mark.parametrize(
+    ("order", "ids", "held", "scores", "wrong"),
+    [
+        ("contiguous", "global", [[0, 1, 2, 3], [4, 5, 6, 7]], [10, 26], 0),
+        ("zig-zag", "global", [[0, 1, 6, 7], [2, 3, 4, 5]], [18, 18], 0),
+        ("contiguous", "from 0", [[0, 1, 2, 3], [4, 5, 6, 7]], [10, 26], 16),
+        ("zig-zag", "from 0", [[0, 1, 6, 7], [2, 3, 4, 5]], [18, 18], 20),
+    ],
+)
+def test_eight_tokens_on_two_ranks_known_by_hand(run, order, ids, held, scores, wrong):
+    state = {"tokens": 8, "ranks": 2, "order": order, "ids": ids}
+    (js,) = run({"figure": "ShardMap", "states": [state]})
+    assert [row["held"] for row in js["rows"]] == held
+    assert [row["scores"] for row in js["rows"]] == scores
+    assert js["wrong"] == wrong
+
+
+def test_shard_map_marks_the_ids_that_are_wrong(run):
+    right, wrong = drawing(run, ShardMap(), ("ids", "from 0"))["steps"]
+    assert "at its true distance" in text_of(right["html"])
+    assert 'class="rope-wrong"' not in right["html"]
+    assert wrong["html"].count('class="rope-wrong"') == 4  # the tokens of rank 1
+    assert "16 of 36 scores" in text_of(wrong["html"])
+
+
+@pytest.mark.parametrize(
+    "figure",
+    [ShardMap(tokens=1, ranks=8), ShardMap(tokens=32, ranks=8, order="zig-zag"), ShardMap(ranks=1)],
+    ids=repr,
+)
+def test_extreme_deals_still_draw(run, figure):
     html = drawing(run, figure)["steps"][0]["html"]
     assert not re.search(r"NaN|undefined|Infinity", html)

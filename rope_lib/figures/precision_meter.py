@@ -23,7 +23,7 @@ class PrecisionMeter(Figure):
     ``pairs``. A number that does not exist is left out: float16 has no finite number from 65520.
     """
 
-    parts: ClassVar[tuple[str, ...]] = ("chart.js",)
+    parts: ClassVar[tuple[str, ...]] = ("chart.js", "formats.js")
 
     position = Whole(257)
     pair = Whole(0, 0, 127)

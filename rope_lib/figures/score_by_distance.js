@@ -4,15 +4,6 @@ const INPUTS = ["head_dim", "base", "kind", "distance", "peak", "max_distance"];
 const KINDS = { equal: WORDS.equal, random: WORDS.random, aimed: WORDS.aimed };
 const TICKS = [0, 1, 10, 100, 1000];
 
-// The listed numbers of score_by_distance.py: every product is a whole number below 2^53.
-function listedNumbers(count) {
-  let state = 1;
-  return Array.from({ length: count }, () => {
-    state = (16807 * state) % 2147483647;
-    return (2 * state) / 2147483647 - 1;
-  });
-}
-
 // Each pair turns z_q conj(z_k) / d: its size and its angle at distance 0.
 function products({ head_dim, kind, peak }, inv_freq) {
   const one = 2 / head_dim;
@@ -26,23 +17,6 @@ function products({ head_dim, kind, peak }, inv_freq) {
     const [real, imaginary] = [(a * c + b * d) / length, (b * c - a * d) / length];
     return { size: Math.hypot(real, imaginary), phase: Math.atan2(imaginary, real) };
   });
-}
-
-// The score at every whole distance, by turning each pair one step at a time.
-function scores(pairs, inv_freq, reach) {
-  const sums = new Float64Array(reach + 1);
-  pairs.forEach(({ size, phase }, j) => {
-    const [cos, sin] = [Math.cos(inv_freq[j]), Math.sin(inv_freq[j])];
-    let x = size * Math.cos(phase);
-    let y = size * Math.sin(phase);
-    for (let r = 0; r <= reach; r++) {
-      sums[r] += x;
-      const next = cos * x - sin * y;
-      y = sin * x + cos * y;
-      x = next;
-    }
-  });
-  return sums;
 }
 
 // RoFormer, section 3.4.3: |Σ h_j e^{irθ_j}| ≤ max |h_{j+1} − h_j| · Σ |S_{j+1}|; h_{d/2} = 0.
@@ -89,26 +63,6 @@ function compute(state) {
     sizes: pairs.map(({ size }) => size),
     curve,
   };
-}
-
-// A column of the picture holds many distances: draw the least and the greatest of each, in turn.
-function columns(curve, place) {
-  const points = [];
-  let [column, low, high] = [undefined, 0, 0];
-  const close = () => {
-    for (const r of new Set([Math.min(low, high), Math.max(low, high)]))
-      points.push([r + 1, curve[r]]);
-  };
-  curve.forEach((score, r) => {
-    const here = Math.round(place(r + 1));
-    if (here !== column) {
-      if (column !== undefined) close();
-      [column, low, high] = [here, r, r];
-    } else if (score < curve[low]) low = r;
-    else if (score > curve[high]) high = r;
-  });
-  close();
-  return points;
 }
 
 // One bar a pair: as far as it could reach (pale), and where it stands at this distance.

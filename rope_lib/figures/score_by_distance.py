@@ -32,7 +32,7 @@ class ScoreByDistance(Figure):
     We Go! (arXiv:2410.06205), for random and aimed vectors.
     """
 
-    parts: ClassVar[tuple[str, ...]] = ("chart.js",)
+    parts: ClassVar[tuple[str, ...]] = ("chart.js", "score_curve.js")
 
     head_dim = HeadSize(64)
     base = Base(10_000)

@@ -73,6 +73,31 @@ class Whole(Number):
         return int(number)
 
 
+class Even(Whole):
+    """An even whole number from ``least`` to ``most``."""
+
+    def validate(self, obj: Any, value: object) -> int:
+        number = super().validate(obj, value)
+        if number % 2:
+            raise ValueError(f"{self.name} must be even, got {number}")
+        return number
+
+
+class Within(Number):
+    """A number from ``least`` to ``most``."""
+
+    def __init__(self, default: float, least: float, most: float) -> None:
+        super().__init__(default)
+        self.range = (least, most)
+
+    def validate(self, obj: Any, value: object) -> int | float:
+        number = super().validate(obj, value)
+        least, most = self.range
+        if not least <= number <= most:
+            raise ValueError(f"{self.name} must be from {least} to {most}, got {number}")
+        return number
+
+
 class HeadSize(Number):
     """An even whole number from 2 to 256."""
 
