@@ -49,7 +49,7 @@ function wholes(last) {
 function build(ui) {
   const picture = chart(ui, {
     height: 330,
-    room: { top: 128, left: 66 },
+    room: { top: 128, left: 78 },
     x: { min: 0, max: 1 },
     y: { min: -1, max: 1 },
   });
