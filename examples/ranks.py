@@ -31,6 +31,7 @@ from rope_lib.nn import RotaryEmbedding
 from rope_lib.sharding import ORDERS, held_tokens
 
 TOKENS, WIDTH, HEADS, KEY_HEADS, HEAD_DIM = 64, 64, 8, 4, 16
+GRACE = 5.0  # seconds
 
 
 class Attention(nn.Module):
@@ -178,8 +179,14 @@ def main() -> None:
         os.kill(os.getpid(), signal.SIGKILL)
     if rank == args.stall:
         time.sleep(600)
-    # Names the rank that does not come; an all_gather would only say that time is up.
-    dist.monitored_barrier(watch, timedelta(seconds=args.patience), wait_all_ranks=True)
+    try:
+        # Names the rank that does not come; an all_gather would only say that time is up.
+        dist.monitored_barrier(watch, timedelta(seconds=args.patience), wait_all_ranks=True)
+    except RuntimeError:
+        # A survivor's error follows from another's death. Torchrun calls the earliest the root
+        # cause, and on a busy machine it may hear of this one first.
+        time.sleep(GRACE)
+        raise
 
     torch.manual_seed(0)
     layer, x = Attention().to(device), torch.randn(1, TOKENS, WIDTH).to(device)
