@@ -22,7 +22,7 @@ class Turned(Encoding):
         self.register_buffer("theta", torch.tensor(theta, dtype=torch.float32))
 
     def angles(self, positions: torch.Tensor, layer: int, x: torch.Tensor) -> torch.Tensor:
-        raise NotImplementedError
+        raise NotImplementedError  # no angles are common to all: each subclass has its own
 
     def turn(
         self,

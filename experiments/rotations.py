@@ -85,6 +85,7 @@ def by_complex(recipe: str, dtype: str, *arrays: Numbers) -> tuple[Numbers, str]
             turn = torch.polar(torch.ones_like(angles), angles)
         pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)))
         return read(torch.view_as_real(pairs * turn).flatten(-2))
+    # torch raises the one or the other, by operator, where a dtype has no complex form.
     except (RuntimeError, NotImplementedError) as error:
         raise RefusedError(first_line(error)) from error
 
