@@ -23,7 +23,7 @@ NOTEBOOKS = $$($(BIN)/python tools/notebooks.py list)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup book serve lab zip test lint test-lib test-notebooks test-book test-browser \
-	lighthouse test-jax coverage mutate bench experiments format clean
+	lighthouse test-jax coverage mutate bench experiments tiny-lm format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -126,6 +126,9 @@ bench: setup ## Speed beside other libraries (BENCH="--quick", "--huge-pages", "
 
 experiments: setup ## Measure the model at length, for hours (RUN=stretch, see experiments/)
 	$(BIN)/python -m experiments $(RUN)
+
+tiny-lm: setup ## Train the pages' language model again and write its file (half an hour)
+	$(BIN)/python -m experiments tiny_lm --threads 1 --fresh
 
 # --- house --------------------------------------------------------------------------------------
 

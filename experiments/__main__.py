@@ -16,7 +16,7 @@ EXPERIMENTS = (
     *("changes", "stretch", "pairs_layers", "length", "bases", "retrieval", "finetune"),
     *("digits", "learned", "partial"),
     *("encodings", "sizes", "costs"),
-    "platforms",
+    *("platforms", "tiny_lm"),
 )
 RESULTS, TRIALS = Path("experiments/results"), Path("_build/experiments")
 
