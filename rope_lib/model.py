@@ -29,7 +29,9 @@ from rope_lib.gguf_file import Tokenizer
 from rope_lib.layout import Layout
 from rope_lib.scaling import Frequencies
 
-__all__ = ["KVCache", "Llama", "load_gguf", "load_smollm2"]
+__all__ = ["KVCache", "Llama", "load_gguf", "load_smollm2", "load_tiny_lm"]
+
+TINY_LM = Path(__file__).with_name("tiny_lm.gguf")
 
 Tokens: TypeAlias = str | Sequence[int] | torch.Tensor
 LOSSES_AT_ONCE = 512
@@ -344,6 +346,20 @@ def load_smollm2() -> Llama:
         ' Paris.'
     """
     return load_gguf(find_smollm2())
+
+
+def load_tiny_lm() -> Llama:
+    """The model of one megabyte that the book's pages run, in float32 on the CPU.
+
+    Trained on Python files of pinned packages at length 256 (``python -m experiments tiny_lm``):
+    4 layers, 4 heads of 32 channels, base 10 000, interleaved, 1024 tokens. It writes what looks
+    like Python, and a wrong rotation costs it as much as a large model.
+
+    Example:
+        >>> load_tiny_lm()
+        Llama(layers=4, heads=4, key_heads=4, head_dim=32, base=10000)
+    """
+    return load_gguf(TINY_LM)
 
 
 def load_gguf(path: str | os.PathLike[str]) -> Llama:

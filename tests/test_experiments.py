@@ -245,7 +245,7 @@ def test_a_quick_run_computes_every_point(name, tiny_lab, tmp_path):
     stored = json.loads(first)
     module = importlib.import_module(f"experiments.{name}")
     asked = module.points({**module.SETTINGS, **module.QUICK})
-    assert len(stored["points"]) == len(asked) > 1
+    assert len(stored["points"]) == len(asked) > 0
     assert stored["how"]["command"] == f"python -m experiments {name} --quick"
     command.main([name, "--quick", "--fresh", "--threads", "1", "--folder", str(tmp_path)])
     again = (tmp_path / f"{name}.json").read_text("utf-8")

@@ -19,7 +19,7 @@ import torch
 from experiments.driver import Lab, Point
 from experiments.tiny_lm import sources, words
 from experiments.tiny_lm.export import export
-from experiments.tiny_lm.train import train
+from experiments.tiny_lm.training import train
 from rope_lib.model import Llama, load_gguf
 
 MODEL = False
@@ -45,7 +45,7 @@ SETTINGS = {
     "list": "experiments/results/tiny_lm.txt",
 }
 QUICK = {
-    "packages": ["tornado"],
+    "packages": ["parso"],
     "vocabulary": 300,
     "width": 32,
     "inner": 32,
@@ -56,10 +56,10 @@ QUICK = {
     "steps": 4,
     "warm_up": 1,
     "measured_windows": 2,
-    "file": "_build/experiments/tiny_lm.gguf",
-    "list": "_build/experiments/tiny_lm.txt",
+    "file": "_build/experiments/tiny_lm_quick.gguf",
+    "list": "_build/experiments/tiny_lm_quick.txt",
 }
-STATE = Path("_build/experiments/tiny_lm.pt")
+STATES = Path("_build/experiments")
 
 
 def points(settings: Mapping[str, Any]) -> list[Point]:
@@ -68,14 +68,16 @@ def points(settings: Mapping[str, Any]) -> list[Point]:
 
 def compute(lab: Lab, point: Point) -> Point:
     """Makes the file. Losses are in nats a token, of windows that each begin at position 0."""
-    settings = lab.settings
+    settings, made_by = lab.settings, commit()
     files = sources.sources(settings["packages"])
     seen, held_out = ([f.text for f in files if f.held_out == held] for held in (False, True))
     vocabulary, merges, bpe = words.learned(seen, settings["vocabulary"])
     to_learn, to_measure = (joined(bpe, texts) for texts in (seen, held_out))
-    model = train(to_learn, settings, STATE)
     path = Path(settings["file"])
-    path.parent.mkdir(parents=True, exist_ok=True)
+    state = STATES / f"{path.stem}.pt"
+    for folder in (path.parent, state.parent):
+        folder.mkdir(parents=True, exist_ok=True)
+    model = train(to_learn, settings, state)
     export(path, model.state_dict(), vocabulary, merges, settings)
     listed = sources.described(settings["packages"], files)
     Path(settings["list"]).write_text("\n".join(listed) + "\n", "utf-8")
@@ -83,7 +85,7 @@ def compute(lab: Lab, point: Point) -> Point:
     found = {
         "bytes": path.stat().st_size,
         "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
-        "commit": commit(),
+        "commit": made_by,
         "files_sha256": hashlib.sha256("\n".join(listed).encode()).hexdigest(),
         "files": len(seen),
         "files_held_out": len(held_out),
@@ -91,7 +93,7 @@ def compute(lab: Lab, point: Point) -> Point:
         "tokens_held_out": len(to_measure),
         "loss_held_out": held_out_loss(load_gguf(path), windows),
     }
-    STATE.unlink()  # whoever asks again wants it made again
+    state.unlink()  # whoever asks again wants it made again
     return found
 
 
