@@ -1,5 +1,6 @@
 """The static widget host at build time: pruning, stills, warnings, and whole Sphinx builds."""
 
+import base64
 import json
 import os
 import re
@@ -55,6 +56,12 @@ class Ring(anywidget.AnyWidget):
     _esm = (
         BASE + "export default { render({ model, el }) { el.append(`ring ${model.get('x')}`); } };"
     )
+
+
+class Asker(Ring):
+    """May ask for a file of the package that the models name as its own."""
+
+    package_file = traitlets.Unicode("static-widgets.css").tag(sync=True)
 
 
 class Broken(anywidget.AnyWidget):
@@ -332,6 +339,35 @@ def test_a_figure_that_never_finishes_does_not_hold_the_build_for_ever(monkeypat
         stills.draw(static_widgets.mount("w0") + static_widgets.as_script(page))
 
 
+# ---- Files that a figure may ask for -----------------------------------------------------------
+
+
+def asking(models):
+    """The models, where each Asker is of the package static_widgets (a page has its class name)."""
+    for model in models.values():
+        if "package_file" in model["state"]:
+            model["state"]["_anywidget_id"] = "static_widgets.figures.Asker"
+    return models
+
+
+def test_a_page_needs_the_files_of_what_it_shows_and_no_others():
+    models, roots = saved(w.VBox([Asker(), Ring()]), Dot())
+    file = {"static-widgets.css": "static_widgets"}
+    assert static_widgets.asked_files(asking(models), roots) == file
+    assert static_widgets.asked_files(models, roots[1:]) == {}
+
+
+def test_a_file_is_a_script_with_its_bytes(tmp_path):
+    static_widgets.write_file("stills.mjs", "static_widgets", tmp_path / "new")
+    (path,) = (tmp_path / "new").iterdir()
+    assert path.name == "stills.mjs.js"
+    found = re.fullmatch(
+        r'\(globalThis\.staticWidgetFiles \?\?= \{\}\)\["stills\.mjs"\] = "([^"]*)";\n',
+        path.read_text("utf-8"),
+    )
+    assert base64.b64decode(found[1]) == (static_widgets.HERE / "stills.mjs").read_bytes()
+
+
 # ---- A Sphinx build ---------------------------------------------------------------------------
 
 CONF = """
@@ -364,13 +400,19 @@ def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     slider, dot = w.IntSlider(3, 0, 9, description="m"), Dot()
     w.jslink((slider, "value"), (dot, "x"))
-    models, roots = saved(slider, dot, Ring(), w.ColorPicker())
-    contents = {"figures": roots[:3], "hidden": [], "unsupported": roots[3:]}
+    models, roots = saved(slider, dot, Ring(), w.ColorPicker(), Asker())
+    asking(models)
+    contents = {
+        "figures": roots[:3],
+        "hidden": [],
+        "unsupported": roots[3:4],
+        "asking": roots[4:],
+    }
     for name, views in contents.items():
         nbformat.write(notebook(models, views), folder / f"{name}.ipynb")
     (folder / "conf.py").write_text(CONF, "utf-8")
     (folder / "index.md").write_text(
-        "# Index\n\n```{toctree}\nfigures\nhidden\nunsupported\n```\n", "utf-8"
+        "# Index\n\n```{toctree}\nfigures\nhidden\nunsupported\nasking\n```\n", "utf-8"
     )
     command = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q", ".", "out"]
     run = subprocess.run(
@@ -410,6 +452,13 @@ def test_the_loader_comes_in_order_and_only_where_a_widget_is_shown(site):
     for asset in (*static_widgets.SCRIPTS, static_widgets.STYLESHEET):
         published = (site[0] / "_static" / asset).read_text("utf-8")
         assert published == (static_widgets.HERE / asset).read_text("utf-8")
+
+
+def test_a_file_lies_beside_the_loader_and_no_page_loads_it(site):
+    (path,) = (site[0] / "_static").glob("*.css.js")
+    assert path.name == "static-widgets.css.js"
+    assert "static-widgets.css.js" not in page_of(site, "asking")
+    assert "ring 2" in page_of(site, "asking")
 
 
 def test_only_the_unsupported_control_fails_a_strict_build_and_its_page_is_named(site):

@@ -22,6 +22,7 @@ from rope_lib.figures.score_explorer import ScoreExplorer
 from rope_lib.figures.shard_map import ShardMap
 from rope_lib.figures.sliders import with_sliders
 from rope_lib.figures.stretched_model import StretchedModel
+from rope_lib.figures.tiny_model import TinyModel
 from rope_lib.figures.wavelength_spectrum import WavelengthSpectrum
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "ScoreExplorer",
     "ShardMap",
     "StretchedModel",
+    "TinyModel",
     "WavelengthSpectrum",
     "with_sliders",
 ]

@@ -43,7 +43,7 @@ class ContextScaling(Figure):
     Source: the docstrings of rope_lib.scaling name the paper of each.
     """
 
-    parts: ClassVar[tuple[str, ...]] = ("chart.js",)
+    parts: ClassVar[tuple[str, ...]] = ("chart.js", "scaled_frequencies.js")
 
     head_dim = SeveralPairs(64)
     base = Base(100_000)

@@ -155,6 +155,9 @@ function build(ui) {
   set(told, { class: "rope-told", role: "status" });
   const tools = {
     told,
+    check(name, value) {
+      if (name === "rotary_dim") checkRotary({ ...tools.state(), rotary_dim: value });
+    },
     state: () => {
       const now = Object.fromEntries(STATE.map((name) => [name, ui.model.get(name)]));
       return { ...now, rotary_dim: Math.min(now.rotary_dim, now.head_dim) };

@@ -153,7 +153,9 @@ class Sandbox(Figure):
         "formats.js",
         "score_curve.js",
         "sandbox_numbers.js",
+        "share.js",
         "sandbox_share.js",
+        "knobs.js",
         "sandbox_controls.js",
     )
 

@@ -1,6 +1,5 @@
 // The sandbox's controls: native and labelled, in groups; those that would do nothing are not there.
 
-const UNSUPPRESSED = { "data-lm-suppress-shortcuts": "true" }; // JupyterLab would take the keys
 const isScaled = ({ scaling }) => scaling !== "default";
 // A function, because a part of the module stands before its words.
 const groupsOfControls = () => [
@@ -47,71 +46,12 @@ const groupsOfControls = () => [
   ],
 ];
 
-// Where the range stands for a value: a base by its logarithm.
-const LOGARITHM = {
-  stand: (value) => Math.round(100 * Math.log10(value)),
-  value: (stand) => Math.round(Number((10 ** (stand / 100)).toPrecision(3))),
-};
-const STRAIGHT = { stand: (value) => value, value: (stand) => stand };
-const scaleOf = (name) => (name === "base" ? LOGARITHM : STRAIGHT);
-
 // A head that rotates whole goes on to rotate whole.
 function withRotary(changes, state) {
   if (changes.head_dim === undefined) return changes;
   const isWhole = state.rotary_dim === state.head_dim;
   const most = changes.head_dim;
   return { ...changes, rotary_dim: isWhole ? most : Math.min(state.rotary_dim, most) };
-}
-
-// Returns update(state, limits): a range and a number field that keep step.
-function numberControl(ui, holder, [name, words], rule, { change, tell, state }) {
-  const { stand, value } = scaleOf(name);
-  const step = rule.even ? 2 : rule.whole ? 1 : 0.5;
-  const label = add(holder, "label");
-  add(label, "span", {}, words);
-  const ends = { min: stand(rule.least), max: stand(rule.most) };
-  const range = add(label, "input", { type: "range", ...ends, step, ...UNSUPPRESSED });
-  const field = add(holder, "input", {
-    type: "number",
-    min: rule.least,
-    max: rule.most,
-    step: rule.whole ? step : "any",
-    inputmode: rule.whole ? "numeric" : "decimal",
-    "aria-label": say(WORDS.as_number, { words }),
-    ...UNSUPPRESSED,
-  });
-  ui.listen(range, "input", () => change({ [name]: value(Number(range.value)) }));
-  ui.listen(field, "input", () => {
-    try {
-      const typed = checked(name, field.value, rule);
-      if (name === "rotary_dim") checkRotary({ ...state(), rotary_dim: typed });
-      change({ [name]: typed });
-      set(field, { "aria-invalid": "false" });
-    } catch (error) {
-      set(field, { "aria-invalid": "true" });
-      tell(error.message);
-    }
-  });
-  ui.listen(field, "change", () => {
-    field.value = String(state()[name]);
-    set(field, { "aria-invalid": "false" });
-  });
-  return (now, most = rule.most) => {
-    set(range, { max: stand(most), "aria-valuetext": grouped(now) });
-    range.value = String(stand(now));
-    if (Number(field.value) !== now || field.value === "") field.value = String(now);
-  };
-}
-
-function choiceControl(ui, holder, [name, words], { texts }, { change }) {
-  const label = add(holder, "label");
-  add(label, "span", {}, words);
-  const select = add(label, "select", UNSUPPRESSED);
-  for (const text of texts) add(select, "option", { value: text }, text);
-  ui.listen(select, "change", () => change({ [name]: select.value }));
-  return (now) => {
-    for (const option of select.options) option.selected = option.value === now;
-  };
 }
 
 // Returns update(state). `change` takes new values, `tell` a sentence about what was refused.
@@ -151,30 +91,10 @@ function buildSharing(ui, parent, { change, tell, told, state }) {
   const buttons = add(parent, "div", { class: "rope-buttons" });
   const button = (words, call) =>
     ui.listen(add(buttons, "button", { type: "button" }, words), "click", call);
-  const area = add(parent, "textarea", {
-    readonly: "",
-    hidden: "",
-    spellcheck: "false",
-    "aria-label": WORDS.to_copy,
-    ...UNSUPPRESSED,
-  });
-
-  async function copy(text, done) {
-    area.value = text;
-    set(area, { rows: Math.min(24, text.split("\n").length + 1) });
-    area.hidden = false;
-    try {
-      await navigator.clipboard.writeText(text);
-      tell(done);
-    } catch {
-      area.focus();
-      area.select();
-      tell(WORDS.by_hand);
-    }
-  }
+  const copying = copyArea(ui, tell);
   function read(isOpened) {
     const fragment = globalThis.location.hash.slice(1);
-    if (!fragment.includes("=")) return; // it names a heading
+    if (!/^[^:]+=/.test(fragment)) return; // it names a heading, or another figure's state
     try {
       change(stateOf(fragment, rules));
       tell(WORDS.from_link);
@@ -185,26 +105,23 @@ function buildSharing(ui, parent, { change, tell, told, state }) {
   }
 
   const isPage = ui.root.closest(".static-widget");
-  const hideText = () => {
-    area.hidden = true; // it would be that of another state
-  };
   button(WORDS.reset, () => {
-    hideText();
+    copying.hide();
     change(start);
     tell(WORDS.was_reset);
   });
-  button(WORDS.copy_python, () => copy(pythonOf(state(), rules), WORDS.python_copied));
+  button(WORDS.copy_python, () => copying.copy(pythonOf(state(), rules), WORDS.python_copied));
   if (isPage)
     button(WORDS.copy_link, () => {
       const [address] = globalThis.location.href.split("#");
       const fragment = fragmentOf(state(), rules);
-      copy(fragment ? `${address}#${fragment}` : address, WORDS.link_copied);
+      copying.copy(fragment ? `${address}#${fragment}` : address, WORDS.link_copied);
     });
   parent.appendChild(told);
-  parent.appendChild(area);
+  parent.appendChild(copying.area);
   if (isPage && globalThis.location) {
     ui.listen(globalThis, "hashchange", () => read(true));
     read(false);
   }
-  return hideText;
+  return copying.hide;
 }

@@ -1,29 +1,9 @@
 // The state of the sandbox as a link, and as Python.
 
-// What a value must be; throws the sentence that Python would raise.
-function checked(name, text, { texts, least, most, whole, even }) {
-  const refuse = (rule) => {
-    throw new Error(say(WORDS.must, { name, rule, got: text }));
-  };
-  if (texts) return texts.includes(text) ? text : refuse(say(WORDS.one_of, { texts: texts.join(", ") }));
-  const value = Number(text);
-  if (!/^\s*[\d.+-]/.test(text) || !Number.isFinite(value)) refuse(WORDS.a_number);
-  if (whole && !Number.isInteger(value)) refuse(WORDS.whole);
-  if (value < least || value > most) refuse(say(WORDS.within, { least, most }));
-  if (even && value % 2) refuse(WORDS.even);
-  return value;
-}
-
 function checkRotary({ rotary_dim, head_dim }) {
   if (rotary_dim <= head_dim) return;
   const rule = say(WORDS.at_most, { head_dim });
   throw new Error(say(WORDS.must, { name: "rotary_dim", rule, got: rotary_dim }));
-}
-
-// "head_dim=128&scaling=yarn": what differs from the defaults.
-function fragmentOf(state, rules) {
-  const differs = Object.keys(rules.inputs).filter((name) => state[name] !== rules.inputs[name].default);
-  return differs.map((name) => `${name}=${state[name]}`).join("&");
 }
 
 // The whole state that a fragment describes. A narrower head whose rotated part is not given rotates

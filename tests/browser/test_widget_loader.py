@@ -524,6 +524,64 @@ def test_a_binary_trait_arrives_as_a_view_of_its_bytes(widget_page, page_factory
     assert page.locator(".sw-figure").text_content() == "2.5"
 
 
+ASKER = """
+export default {
+  render({ model, el }) {
+    const text = document.createElement("output");
+    const button = document.createElement("button");
+    button.textContent = "Ask";
+    button.onclick = () => { model.send({ other: 1 }); model.send({ file: "bytes" }); };
+    model.on("msg:custom", (content, buffers) => {
+      const bytes = buffers.map((view) => [...new Uint8Array(view.buffer)]);
+      text.textContent += JSON.stringify([content, bytes]);
+      if (buffers.length) structuredClone(buffers[0].buffer, { transfer: [buffers[0].buffer] });
+    });
+    el.append(text, button);
+  },
+};
+"""
+BYTES = b"\x00GGUF\xff"
+
+
+def test_a_figure_is_given_the_file_that_it_asks_for(
+    widget_page, page_factory, tmp_path, monkeypatch
+):
+    package = tmp_path / "package_with_bytes"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "bytes").write_bytes(BYTES)
+    monkeypatch.syspath_prepend(tmp_path)
+    address = widget_page(module(ASKER), module(ASKER))
+    static_widgets.write_file("bytes", package.name, tmp_path)
+    page = page_factory(address)
+    page.locator(".sw-figure[data-live]").nth(1).wait_for()
+    requests = []
+    page.on("request", lambda request: request.url.endswith(".js") and requests.append(request.url))
+    answers = page.locator(".sw-figure output")
+    page.get_by_role("button", name="Ask").first.click()
+    answers.first.get_by_text("bytes").wait_for()
+    assert json.loads(answers.first.text_content()) == [{"file": "bytes"}, [list(BYTES)]]
+    assert answers.last.text_content() == ""  # it did not ask
+    page.get_by_role("button", name="Ask").last.click()  # though the first moved its bytes away
+    answers.last.get_by_text("bytes").wait_for()
+    assert json.loads(answers.last.text_content()) == [{"file": "bytes"}, [list(BYTES)]]
+    assert [url.rpartition("/")[2] for url in requests] == ["bytes.js"]
+
+
+def test_a_file_that_is_not_there_is_told_each_time(widget_page, page_factory):
+    page = page_factory(widget_page(module(ASKER)), expect_errors=True)
+    failed = []
+    page.on("requestfailed", lambda request: failed.append(request.url))
+    error = {"file": "bytes", "error": "the browser did not load bytes.js"}
+    for count in (1, 2):
+        page.get_by_role("button", name="Ask").click()
+        page.wait_for_function(
+            "(n) => document.querySelector('.sw-figure output').textContent.length === n",
+            arg=count * len(json.dumps([error, []], separators=(",", ":"))),
+        )
+        assert len(failed) == count
+
+
 # ---- When something is wrong -------------------------------------------------------------------
 
 

@@ -3,14 +3,18 @@
 MyST-NB writes a script tag for each widget view, the notebook's saved widget state, and the address
 of a widget manager on a public network. On each page that shows a widget this extension writes
 instead: the state cut down to what the page shows (state.py), one element for each view that holds
-its picture (stills.py), and the small scripts that make it move (widget-*.js).
+its picture (stills.py), and the small scripts that make it move (widget-*.js). A figure with the
+trait ``package_file`` may ask for that file of its package: it is written beside them as a script.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
+import os
 import re
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -89,9 +93,14 @@ def warn(pagename: str, kind: str, text: str) -> None:
     logger.warning(text, location=pagename, type="static_widgets", subtype=kind)
 
 
+def roots_of(body: str) -> list[str]:
+    """Ids of the models that the page shows, in reading order."""
+    return [json.loads(view)["model_id"] for view in VIEW.findall(body)]
+
+
 def rewrite(body: str, models: Models, pagename: str) -> str:
     """The page's body with each view as a live element, and the state they need after it."""
-    roots = [json.loads(view)["model_id"] for view in VIEW.findall(body)]
+    roots = roots_of(body)
     page = page_state(models, roots)
     for root in dict.fromkeys(roots):
         if root not in page.names:
@@ -107,6 +116,30 @@ def rewrite(body: str, models: Models, pagename: str) -> str:
     return css + body + as_script(page)
 
 
+def asked_files(models: Models, roots: list[str]) -> dict[str, str]:
+    """The files that the page's figures may ask for: name -> the package that holds it."""
+    names = page_state(models, roots).names
+    shown = [model["state"] for key, model in models.items() if key in names]
+    return {
+        state["package_file"]: state["_anywidget_id"].partition(".")[0]
+        for state in shown
+        if state.get("package_file")
+    }
+
+
+def write_file(name: str, package: str, folder: Path) -> None:
+    """Write a package's file as a script that hands its bytes to the loader.
+
+    It is written at once, as pages may be written by several processes, and whole or not at all.
+    """
+    data = base64.b64encode(files(package).joinpath(name).read_bytes()).decode()
+    text = f"(globalThis.staticWidgetFiles ??= {{}})[{json.dumps(name)}] = {json.dumps(data)};\n"
+    folder.mkdir(parents=True, exist_ok=True)
+    part = folder / f"{name}.{os.getpid()}.part"
+    part.write_text(text, "utf-8")
+    part.replace(folder / f"{name}.js")
+
+
 def bring_to_life(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
@@ -117,6 +150,8 @@ def bring_to_life(
     body = context.get("body", "")
     if not VIEW.search(body):
         return
+    for name, package in asked_files(models, roots_of(body)).items():
+        write_file(name, package, Path(app.outdir) / "_static")
     context["body"] = rewrite(body, models, pagename)
     for script in SCRIPTS:
         app.add_js_file(script, defer="defer")

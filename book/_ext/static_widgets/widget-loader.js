@@ -12,11 +12,13 @@
     unsupported: (name) =>
       `The control ${name} does not work in this page. It works in JupyterLab.`,
     failed: (name, reason) => `${name} could not be drawn: ${reason}`,
+    missing: (file) => `the browser did not load ${file}.js`,
   };
 
   const store = document.getElementById("widget-state");
   if (!store) return;
   const page = JSON.parse(store.textContent);
+  const own = document.currentScript?.src; // what else the page may load lies beside this script
   const { h, ...controls } = globalThis.staticWidgetControls;
 
   // ---- Models: traits that tell when they change -------------------------------------------
@@ -60,9 +62,12 @@
       this.listeners = this.listeners.filter((listener) => !isDropped(listener));
     }
     emit(event, value) {
+      this.call(event, this, value);
+    }
+    call(event, ...values) {
       for (const listener of this.listeners.filter((each) => each.event === event)) {
         try {
-          listener.callback(this, value);
+          listener.callback(...values);
         } catch (error) {
           console.error(error); // one view's fault must not stop the others
         }
@@ -85,6 +90,40 @@
     if (model.name === "LinkModel") tie(model.get("target"), model.get("source"));
   }
 
+  // ---- Files that a figure asks for: a kernel would send them --------------------------------
+
+  // A page may hold no fetch from file://, so a file is a classic script with its bytes in base64.
+  const files = new Map();
+  globalThis.staticWidgetFiles ??= {};
+  function bytesOf(file) {
+    const arrived = () => {
+      const data = globalThis.staticWidgetFiles[file];
+      if (data === undefined) throw new Error(WORDS.missing(file));
+      return Uint8Array.from(atob(data), (char) => char.charCodeAt(0)).buffer;
+    };
+    const loading = new Promise((resolve, reject) => {
+      const script = h("script", { src: new URL(`${file}.js`, own).href });
+      script.addEventListener("load", resolve);
+      script.addEventListener("error", () => reject(new Error(WORDS.missing(file))));
+      document.head.append(script);
+    });
+    return loading.then(arrived);
+  }
+
+  // The answer is the message that a kernel would send: anywidget calls "msg:custom" with it.
+  async function answer(model, content) {
+    const { file } = content ?? {};
+    if (typeof file !== "string") return;
+    try {
+      if (!files.has(file)) files.set(file, bytesOf(file));
+      const copy = (await files.get(file)).slice(0); // one figure may move its bytes away
+      model.call("msg:custom", { file }, [new DataView(copy)]);
+    } catch (error) {
+      files.delete(file); // another try may succeed
+      model.call("msg:custom", { file, error: error.message }, []);
+    }
+  }
+
   // ---- Figures: anywidget modules ----------------------------------------------------------
 
   const experimental = { invoke: () => Promise.reject(new Error("this page has no kernel")) };
@@ -97,7 +136,7 @@
     on: (events, callback) => model.on(events, callback, owner),
     off: (events, callback) => model.off(events, callback, owner),
     save_changes() {},
-    send() {},
+    send: (content) => void answer(model, content),
   });
 
   const modules = new Map();
