@@ -33,7 +33,7 @@ class Figure(anywidget.AnyWidget):
     _css = css_variables() + (_HERE / "figures.css").read_text(encoding="utf-8")
 
     parts: ClassVar[tuple[str, ...]] = ("plane.js",)  # shared JavaScript that the figure draws with
-    worker: ClassVar[str] = ""  # a script for a thread of its own: the text ENGINE of the module
+    worker: ClassVar[tuple[str, ...]] = ()  # a script for a thread of its own: the text ENGINE
 
     readout = traitlets.Dict(key_trait=traitlets.Unicode()).tag(sync=True)
     # The texts of each drop-down that with_sliders makes: the name of a Choice -> list.
@@ -66,7 +66,7 @@ def _joined_module(cls: type[Figure]) -> str:
     # The base comes first: a page with several figures stores the beginning they share once.
     shared = [(_HERE / name).read_text(encoding="utf-8") for name in ("base.js", *cls.parts)]
     if cls.worker:
-        script = (_HERE / cls.worker).read_text(encoding="utf-8")
+        script = "".join((_HERE / name).read_text(encoding="utf-8") for name in cls.worker)
         shared.append(f"const ENGINE = {json.dumps(script, ensure_ascii=False)};")
     words = json.dumps(words_for_figure(cls.__name__), ensure_ascii=False)
     own = Path(str(sys.modules[cls.__module__].__file__)).with_suffix(".js")

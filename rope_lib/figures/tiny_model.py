@@ -169,7 +169,9 @@ class TinyModel(Figure):
         "tiny_knobs.js",
         "tiny_views.js",
     )
-    worker: ClassVar[str] = "tiny_engine.js"
+    worker: ClassVar[tuple[str, ...]] = (
+        *("tiny_gguf.js", "tiny_tokenizer.js", "tiny_engine.js", "tiny_worker.js"),
+    )
 
     channel_layout = Choice(["interleaved", "half"], "interleaved")
     base = Whole(10_000, 2, 10_000_000)

@@ -1,5 +1,6 @@
 """One Chromium for all browser tests, and pages that notice errors and requests to elsewhere."""
 
+import json
 import os
 import shutil
 from urllib.parse import urlsplit
@@ -40,25 +41,70 @@ def origin(url: str) -> tuple[str, str]:
     return parts.scheme, parts.netloc
 
 
-def watched_page(browser, url, **options):
-    """Open a page in a context of its own, with two more attributes.
+# A page without an origin, such as the browser's own of a failure, may not ask and has no store.
+CLEAR_STORES = "try { localStorage.clear(); sessionStorage.clear(); } catch {}"
+# The second command empties the cache on disk, the third the one in memory.
+FORGET = [
+    ("Network.enable", {}),
+    ("Network.clearBrowserCache", {}),
+    ("Network.setCacheDisabled", {"cacheDisabled": True}),
+    ("Network.setCacheDisabled", {"cacheDisabled": False}),
+    ("Network.disable", {}),
+]
 
-    ``errors`` holds what the console and uncaught exceptions said, ``foreign`` the requests that
-    left the page's origin.
+
+class Windows:
+    """Chromium's windows, lent to one test after another.
+
+    To open one costs three times what a page in it does. A window has two attributes more than
+    Playwright's page: ``errors`` holds what the console and uncaught exceptions said, ``foreign``
+    the requests that left the page's origin.
     """
-    page = browser.new_context(**options).new_page()
-    page.errors, page.foreign = [], []
-    allowed = {origin(url), ("data", ""), ("blob", "")}
 
-    def note_request(request):
-        if origin(request.url) not in allowed and not request.url.startswith("blob:"):
-            page.foreign.append(request.url)
+    def __init__(self, browser):
+        self.browser = browser
+        self.idle = {}
 
-    page.on("console", lambda m: m.type == "error" and page.errors.append(m.text))
-    page.on("pageerror", lambda error: page.errors.append(str(error)))
-    page.on("request", note_request)
-    page.goto(url)
-    return page
+    def lend(self, url, **options):
+        """The page at ``url`` in an empty window, opened with these options of its context."""
+        idle = self.idle.setdefault(json.dumps(options, sort_keys=True), [])
+        page = idle.pop() if idle else self.new(options)
+        page.errors, page.foreign = [], []
+        page.allowed = {origin(url), ("data", ""), ("blob", ""), ("about", "")}
+        page.goto(url)
+        return page
+
+    def new(self, options):
+        page = self.browser.new_context(**options).new_page()
+        page.options, page.session = options, page.context.new_cdp_session(page)
+
+        def note_request(request):
+            if origin(request.url) not in page.allowed and not request.url.startswith("blob:"):
+                page.foreign.append(request.url)
+
+        page.on("console", lambda m: m.type == "error" and page.errors.append(m.text))
+        page.on("pageerror", lambda error: page.errors.append(str(error)))
+        page.on("request", note_request)
+        return page
+
+    def take_back(self, page):
+        """Empty the window: what its page kept and fetched, its size, media, routes, mouse."""
+        if page.options.get("java_script_enabled", True):
+            page.evaluate(CLEAR_STORES)
+        page.unroute_all()
+        page.goto("about:blank")
+        for command, arguments in FORGET:
+            page.session.send(command, arguments)
+        page.context.clear_cookies()
+        page.emulate_media(media="null", color_scheme=page.options.get("color_scheme", "light"))
+        page.set_viewport_size(page.options.get("viewport", {"width": 1280, "height": 720}))
+        page.mouse.move(0, 0)
+        self.idle[json.dumps(page.options, sort_keys=True)].append(page)
+
+
+@pytest.fixture(scope="session")
+def windows(browser):
+    return Windows(browser)
 
 
 def check(page, *, expect_errors=False):
@@ -67,19 +113,64 @@ def check(page, *, expect_errors=False):
 
 
 @pytest.fixture
-def page_factory(browser):
+def page_factory(windows):
     """``page_factory(url, **context options)`` opens a watched page and checks it at the end.
 
-    A test that provokes errors passes ``expect_errors=True``.
+    A test that provokes errors passes ``expect_errors=True``; one that changes its window for
+    good, with a script for every page say, ``own=True``.
     """
     opened = []
 
-    def open_page(url, *, expect_errors=False, **options):
-        page = watched_page(browser, url, **options)
-        opened.append((page, expect_errors))
+    def open_page(url, *, expect_errors=False, own=False, **options):
+        page = windows.lend(url, **options)
+        opened.append((page, expect_errors, own))
         return page
 
     yield open_page
-    for page, expect_errors in opened:
-        page.context.close()
+    for page, _, own in opened:
+        if own:
+            page.context.close()
+        else:
+            windows.take_back(page)
+    for page, expect_errors, _ in opened:
         check(page, expect_errors=expect_errors)
+
+
+# A stand-in for the page's widget loader: one figure, and a model that calls its listeners.
+FIGURE_PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>figure</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<style>:root {{ --rope-ground: #fff }} body {{ margin: 1rem }} {css}</style>
+<main class="static-widget"><div id="figure"></div></main>
+<script type="module">
+const traits = {traits};
+const listeners = [];
+const model = {{
+  get: (name) => traits[name],
+  set(name, value) {{
+    if (traits[name] === value) return;
+    traits[name] = value;
+    for (const [event, call] of [...listeners]) if (event === `change:${{name}}`) call();
+  }},
+  save_changes() {{}},
+  on: (event, call) => listeners.push([event, call]),
+  off() {{}},
+}};
+const code = new Blob([{code}], {{ type: "text/javascript" }});
+const {{ default: figure }} = await import(URL.createObjectURL(code));
+figure.render({{ model, el: document.getElementById("figure") }});
+window.traits = traits;
+</script>"""
+
+
+@pytest.fixture
+def figure_page(tmp_path):
+    """``figure_page(figure, names)`` writes a page with one figure; gives its address."""
+
+    def write(figure, names):
+        traits = json.dumps({name: getattr(figure, name) for name in names})
+        path = tmp_path / "figure.html"
+        page = FIGURE_PAGE.format(css=figure._css, traits=traits, code=json.dumps(figure._esm))
+        path.write_text(page, encoding="utf-8")
+        return path.as_uri()
+
+    return write

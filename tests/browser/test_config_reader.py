@@ -7,39 +7,12 @@ import pytest
 from rope_lib.figures import ConfigReader
 
 pytestmark = pytest.mark.browser
-PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>reader</title>
-<style>{css}</style><div id="figure"></div>
-<script type="module">
-const traits = {traits};
-const listeners = [];
-const model = {{
-  get: (name) => traits[name],
-  set(name, value) {{
-    if (traits[name] === value) return;
-    traits[name] = value;
-    for (const [event, call] of [...listeners]) if (event === `change:${{name}}`) call();
-  }},
-  save_changes() {{}},
-  on: (event, call) => listeners.push([event, call]),
-  off() {{}},
-}};
-const code = new Blob([{code}], {{ type: "text/javascript" }});
-const {{ default: figure }} = await import(URL.createObjectURL(code));
-figure.render({{ model, el: document.getElementById("figure") }});
-window.traits = traits;
-</script>"""
 
 
 @pytest.fixture
-def page(page_factory, tmp_path):
-    reader = ConfigReader()
+def page(page_factory, figure_page):
     names = ("text", "layer_type", "seq_len", "rules", "presets", "readout")
-    traits = json.dumps({name: getattr(reader, name) for name in names})
-    path = tmp_path / "reader.html"
-    path.write_text(
-        PAGE.format(css=reader._css, traits=traits, code=json.dumps(reader._esm)), encoding="utf-8"
-    )
-    opened = page_factory(path.as_uri())
+    opened = page_factory(figure_page(ConfigReader(), names))
     opened.wait_for_function("window.traits")
     return opened
 

@@ -1,6 +1,5 @@
 """The sandbox in a browser: every control by keys and by mouse, links, program, the way."""
 
-import json
 import re
 from pathlib import Path
 
@@ -12,47 +11,15 @@ from rope_lib.figures import Sandbox
 pytestmark = pytest.mark.browser
 ROOT = Path(__file__).parents[2]
 HTML = ROOT / "_build" / "html"
-PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>sandbox</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<style>:root {{ --rope-ground: #fff }} body {{ margin: 1rem }} {css}</style>
-<main class="static-widget"><div id="figure"></div></main>
-<script type="module">
-const traits = {traits};
-const listeners = [];
-const model = {{
-  get: (name) => traits[name],
-  set(name, value) {{
-    if (traits[name] === value) return;
-    traits[name] = value;
-    for (const [event, call] of [...listeners]) if (event === `change:${{name}}`) call();
-  }},
-  save_changes() {{}},
-  on: (event, call) => listeners.push([event, call]),
-  off() {{}},
-}};
-const code = new Blob([{code}], {{ type: "text/javascript" }});
-const {{ default: figure }} = await import(URL.createObjectURL(code));
-figure.render({{ model, el: document.getElementById("figure") }});
-window.traits = traits;
-</script>"""
-
-
-def written(folder, sandbox):
-    """A page with one sandbox, as a file."""
-    names = [*sandbox.input_names(), "rules", "start", "readout"]
-    traits = json.dumps({name: getattr(sandbox, name) for name in names})
-    path = folder / "sandbox.html"
-    code = json.dumps(sandbox._esm)
-    path.write_text(PAGE.format(css=sandbox._css, traits=traits, code=code), encoding="utf-8")
-    return path.as_uri()
 
 
 @pytest.fixture
-def open_sandbox(page_factory, tmp_path):
+def open_sandbox(page_factory, figure_page):
     """Give a function that opens a page with a sandbox, and waits until it is drawn."""
 
     def opened(fragment="", width=1280, **traits):
-        address = written(tmp_path, Sandbox(**traits))
+        names = [*Sandbox.input_names(), "rules", "start", "readout"]
+        address = figure_page(Sandbox(**traits), names)
         page = page_factory(address + fragment, viewport={"width": width, "height": 900})
         page.wait_for_function("window.traits?.readout.score !== undefined")
         return page
