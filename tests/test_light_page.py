@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 import light_page  # noqa: E402  (extensions live beside the book, not in a package)
 import sharing  # noqa: E402
-from light_page import icons, page, sheet  # noqa: E402
+from light_page import icons, page, scripts, sheet  # noqa: E402
 
 BAR = (448, 512, "M0 96")
 HEAD = """<html lang="en" data-content_root="{root}" data-theme="auto"><head>
@@ -32,9 +32,20 @@ HEAD = """<html lang="en" data-content_root="{root}" data-theme="auto"><head>
 <script src="{root}_static/menu.js"></script>
 <script src="{root}_static/searchtools.js"></script>
 <script src="{root}searchindex.js"></script>
+<script src="{root}_static/copybutton.js"></script>
+<script src="{root}_static/togglebutton.js"></script>
+<script src="{root}_static/design-tabs.js"></script>
+<script defer src="{root}_static/scripts/bootstrap.js?digest=1"></script>
+<script defer src="{root}_static/scripts/pydata-sphinx-theme.js?digest=1"></script>
 </head><body class="plain"><i class="fa-solid fa-bars"></i>
 <img alt="A plot of one" src="{root}_images/plot.png" /></body></html>
 """
+# The two places of the theme's script that are changed, as it has them.
+THEME = (
+    "function I(){const e=()=>{document.querySelectorAll(['pre'])"
+    ".forEach(e=>{e.tabIndex=e.scrollWidth>e.clientWidth?0:-1})},t=_(e,300);"
+    'window.addEventListener("resize",t),new MutationObserver(t).observe(main),e()}'
+)
 
 
 @pytest.fixture
@@ -47,7 +58,9 @@ def site(tmp_path):
     (tmp_path / "book").mkdir()
     (static / "basic.css").write_text(".plain { color: red } .unused { color: blue }\n")
     (static / "styles" / "theme.css").write_text('@import "../basic.css";\n')
-    (static / "extra.css").write_text(".menu-open { background: url(pictures/a.png) }\n")
+    (static / "extra.css").write_text(
+        ".menu-open { background: url(pictures/a.png) } .hint-open { color: red }\n"
+    )
     (static / "book.css").write_text(".drawn-later { color: green }\n")
     (static / "scripts" / "fontawesome.js").write_text(
         'p={"bars":[448,512,["navicon"],"f0c9","M0 96"],x:[1,2,[],"f00d","M1 1"]}'
@@ -55,6 +68,8 @@ def site(tmp_path):
     (static / "documentation_options.js").write_text("const DOCUMENTATION_OPTIONS = {};")
     (static / "menu.js").write_text('element.classList.add("menu-open");')
     (static / "searchtools.js").write_text("const Search = {};")
+    (static / "scripts" / "bootstrap.js").write_text('hint.classList.add("hint-open")')
+    (static / "scripts" / "pydata-sphinx-theme.js").write_text(THEME)
     (tmp_path / "searchindex.js").write_text("Search.setIndex({})")
     header = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">2L", 640, 480)
     (tmp_path / "_images" / "plot.png").write_bytes(header)
@@ -72,6 +87,7 @@ def test_a_page_asks_for_one_sheet_without_the_unused(site):
     css = (site / "_static" / page.SHEET).read_text()
     assert ".plain" in css  # an element has it
     assert ".menu-open" in css  # a script adds it
+    assert ".hint-open" in css  # a script that comes with the first move adds it
     assert ".drawn-later" in css  # our own sheets stay whole
     assert ".unused" not in css
     assert "url(pictures/a.png)" in css
@@ -89,7 +105,70 @@ def test_scripts_wait_and_those_of_the_search_stay_on_its_page(site):
     assert '<script defer src="_static/searchtools.js"></script>' in search
     assert search.index("searchtools.js") < search.index("searchindex.js")
     for text in (html, search):
-        assert all("defer" in found[0] for found in page.SCRIPT.finditer(text))
+        assert all("defer" in found[0] for found in scripts.SCRIPT.finditer(text))
+
+
+@pytest.mark.parametrize(
+    ("name", "element"),
+    [
+        ("copybutton.js", '<div class="highlight"><pre>x = 1</pre></div>'),
+        ("togglebutton.js", '<div class="solution dropdown admonition">'),
+        ("togglebutton.js", '<div class="admonition dropdown">'),
+        ("togglebutton.js", '<div class="cell toggle">'),
+        ("design-tabs.js", '<label class="sd-tab-label">'),
+    ],
+)
+def test_a_script_without_work_in_a_page_is_left_out(name, element, site):
+    for path, body in ((site / "two.html", element), (site / "search.html", "")):
+        path.write_text(path.read_text().replace("<img", f"{body}<img"))
+    light_page.lighten(site)
+    assert f'src="_static/{name}"' in (site / "two.html").read_text()
+    assert name not in (site / "search.html").read_text()
+
+
+def test_no_other_element_keeps_a_script():
+    others = '<button class="btn dropdown-toggle"><div class="dropdown dropdown-downloads">'
+    assert not scripts.FOLDS.search(others)
+
+
+def test_the_themes_scripts_wait_for_the_first_move(site, monkeypatch, tmp_path_factory):
+    light_page.lighten(site)
+    html = (site / "book" / "one.html").read_text()
+    waits = f"../_static/scripts/bootstrap.js?digest=1 ../_static/{scripts.NEAR_PARTS}?digest=1"
+    assert f'<script data-waits="{waits}">' in html
+    assert 'src="../_static/scripts/' not in html
+    assert html.index("data-waits") > html.index("<img")
+    program = tmp_path_factory.mktemp("new") / "first_use.js"
+    program.write_text("a newer program")
+    monkeypatch.setattr(scripts, "FIRST_USE_PROGRAM", program)
+    light_page.lighten(site)
+    newer = (site / "book" / "one.html").read_text()
+    assert newer.count("a newer program</script>") == newer.count(f'data-waits="{waits}"') == 1
+    assert "addEventListener" not in newer
+
+
+def test_a_page_follows_the_system_before_any_script_comes(site):
+    light_page.lighten(site)
+    light_page.lighten(site)
+    html = (site / "two.html").read_text()
+    assert html.count(scripts.THEME_AT_ONCE) == 1
+    assert html.index(scripts.THEME) < html.index(scripts.THEME_AT_ONCE)
+
+
+def test_code_blocks_are_asked_when_they_are_near(site):
+    light_page.lighten(site)
+    near = site / "_static" / scripts.NEAR_PARTS
+    assert f"_static/{scripts.NEAR_PARTS}?digest=1" in (site / "two.html").read_text()
+    assert scripts.ASK_NEAR in near.read_text()
+    assert scripts.WHEN_NEAR in near.read_text()
+
+
+def test_a_theme_that_asks_in_another_way_keeps_its_script(site):
+    light_page.lighten(site)
+    (site / "_static" / scripts.PARTS).write_text(THEME.replace("tabIndex", "focusable"))
+    light_page.lighten(site)
+    assert f"_static/{scripts.PARTS}?digest=1" in (site / "two.html").read_text()
+    assert not (site / "_static" / scripts.NEAR_PARTS).exists()
 
 
 def test_icons_are_drawings_and_plots_keep_their_place(site):
@@ -212,7 +291,7 @@ def test_the_icon_font_is_cut_to_what_the_rules_show():
     assert ".woff2" not in cut
 
 
-def test_the_theme_still_has_the_script_and_the_font_that_are_replaced():
+def test_the_theme_still_has_what_is_replaced():
     from pydata_sphinx_theme import __file__ as theme
 
     static = Path(theme).parent / "theme" / "pydata_sphinx_theme" / "static"
@@ -222,6 +301,10 @@ def test_the_theme_still_has_the_script_and_the_font_that_are_replaced():
     )
     assert set(used.split()) <= set(known)
     assert known["bars"][:2] == (448, 512)
+    script = (static / scripts.PARTS).read_text("utf-8")
+    assert script.count(scripts.ASK) == script.count(scripts.WHEN) == 1
+    for name in scripts.FIRST_USE[1:]:
+        assert (static / name.removeprefix("_static/")).exists()
 
 
 # --- what a page says of itself -------------------------------------------------------------------

@@ -11,6 +11,7 @@ import re
 import threading
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
+from pathlib import Path
 from urllib.parse import urljoin
 
 import pytest
@@ -20,6 +21,13 @@ pytestmark = pytest.mark.browser
 
 CHAPTER = next(name for name in PAGES if name.endswith("complex"))
 BUDGET = 300_000
+# Elements that a phone lays out at first. The longest pages have ten thousand.
+LAID_OUT = 1_500
+
+
+@functools.cache
+def packed(path: str) -> bytes:
+    return gzip.compress(Path(path).read_bytes(), 6)
 
 
 class Packed(SimpleHTTPRequestHandler):
@@ -30,8 +38,7 @@ class Packed(SimpleHTTPRequestHandler):
         if not path.endswith((".html", ".css", ".js", ".svg")):
             return super().send_head()
         try:
-            with open(path, "rb") as file:
-                body = gzip.compress(file.read(), 6)
+            body = packed(path)
         except OSError:
             return self.send_error(404)
         self.send_response(200)
@@ -86,6 +93,17 @@ def test_what_a_phone_loads_at_first_is_light(name, site, page_factory):
     measure = MEASURES / f"first-load-{name.replace('/', '-')}.json"
     measure.write_text(json.dumps({"page": name, "first_load_bytes": total}))
     assert total <= BUDGET, sorted(loaded.items(), key=lambda item: -item[1])[:5]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_phone_lays_out_little_at_first(name, site, page_factory):
+    page = page_factory(f"{site}{name}.html", **PHONE)
+    page.wait_for_load_state("networkidle")
+    laid_out = page.evaluate(
+        """() => [...document.body.querySelectorAll("*")].filter((element) =>
+        element.checkVisibility({ contentVisibilityAuto: true })).length"""
+    )
+    assert 50 < laid_out <= LAID_OUT
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -215,6 +233,14 @@ def test_the_theme_follows_the_system_before_scripts_and_the_button_after(site, 
     assert page.evaluate(GROUND) == dict(seen)["light"]
 
 
+def test_a_page_is_as_the_system_is_now_not_as_it_was(site, page_factory):
+    page = page_factory(f"{site}_static/favicon.svg", color_scheme="light", expect_errors=True)
+    page.evaluate("localStorage.setItem('mode', 'auto'); localStorage.setItem('theme', 'dark')")
+    page.route("**/*.js*", lambda route: route.abort())
+    page.goto(f"{site}{CHAPTER}.html")
+    assert page.evaluate("document.documentElement.dataset.theme") == "light"
+
+
 def test_a_dark_page_is_dark_before_any_script_has_come(site, page_factory):
     page = page_factory(f"{site}_static/favicon.svg", color_scheme="dark", expect_errors=True)
     page.route("**/*.js*", lambda route: route.abort())
@@ -249,6 +275,101 @@ def test_search_box_opens_by_key_and_finds_with_excerpts(chapter):
     mark = page.locator("article span.highlighted").first
     mark.wait_for(timeout=20_000)
     assert mark.evaluate("(m) => getComputedStyle(m).backgroundColor") != "rgba(0, 0, 0, 0)"
+
+
+# --- on a phone the theme's scripts come with the first move --------------------------------------
+
+THEMES_SCRIPTS = """() => performance.getEntriesByType("resource").map((entry) => entry.name)
+    .filter((name) => /scripts\\/(bootstrap|pydata|sphinx-book)/.test(name)).length"""
+
+
+# Windows of their own, in which no mouse has been before.
+FRESH = {"locale": "en-GB", "own": True, **PHONE}
+
+
+@pytest.mark.parametrize(
+    ("button", "opened"),
+    [
+        (".search-button", "#pst-search-dialog[open]"),
+        (".dropdown-download-buttons button", ".dropdown-download-buttons .dropdown-menu.show"),
+        (".primary-toggle", "#pst-primary-sidebar-modal[open]"),
+        (".secondary-toggle", "#pst-secondary-sidebar-modal[open]"),
+    ],
+)
+def test_a_phones_first_click_is_not_lost(button, opened, chapter):
+    page = chapter(**FRESH)
+    assert page.evaluate(THEMES_SCRIPTS) == 0
+    # From a script, so that no movement goes before it, as when an eye or a voice points.
+    page.locator(button).locator("visible=true").first.evaluate(
+        """(button) => { button.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true }));
+        button.click(); }"""
+    )
+    page.locator(opened).wait_for(state="visible")
+    assert page.evaluate(THEMES_SCRIPTS) == 3
+
+
+def test_a_first_tap_changes_the_theme_once(chapter):
+    page = chapter(color_scheme="light", **FRESH)
+    page.locator(".theme-switch-button").locator("visible=true").first.tap()
+    page.wait_for_function("document.documentElement.dataset.mode === 'dark'")
+    page.wait_for_timeout(300)
+    assert page.evaluate("document.documentElement.dataset.mode") == "dark"
+
+
+def test_the_first_key_may_be_the_searchs(chapter):
+    page = chapter(**FRESH)
+    page.keyboard.press("Control+k")
+    page.locator("#pst-search-dialog input").wait_for(state="visible")
+    page.keyboard.press("Control+k")
+    page.locator("#pst-search-dialog input").wait_for(state="hidden")
+
+
+def test_a_first_scroll_and_a_change_of_the_systems_theme_load_them(chapter):
+    page = chapter(color_scheme="light", **FRESH)
+    page.evaluate("window.scrollTo(0, 500)")
+    page.wait_for_function(f"({THEMES_SCRIPTS})() === 3")
+    page = chapter(color_scheme="light", **FRESH)
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function("document.documentElement.dataset.theme === 'dark'")
+
+
+def test_without_the_themes_scripts_a_click_is_only_a_click(site, page_factory):
+    page = page_factory(f"{site}_static/favicon.svg", expect_errors=True, **PHONE)
+    page.route("**/scripts/*.js*", lambda route: route.abort())
+    page.goto(f"{site}{CHAPTER}.html")
+    solution = page.locator(".admonition.dropdown").first
+    solution.locator(".toggle-button").tap()
+    assert solution.locator(":scope > *:not(.admonition-title)").first.is_visible()
+
+
+@pytest.mark.parametrize(("window", "scrolls"), [(PHONE, True), (DESK, False)])
+def test_code_is_a_stop_of_the_tab_key_if_it_scrolls_or_is_far(window, scrolls, chapter):
+    page = chapter(**window)
+    page.mouse.move(5, 5)
+    page.wait_for_function("document.querySelector('article pre[tabindex]')")
+    code = page.locator("article section > .cell:not(.admonition *) > .cell_input pre").last
+    assert code.evaluate("(e) => e.tabIndex") == 0
+    code.scroll_into_view_if_needed()
+    assert code.evaluate("(e) => e.scrollWidth > e.clientWidth") is scrolls
+    stop = f"(e) => e.tabIndex === {0 if scrolls else -1}"
+    page.wait_for_function(stop, arg=code.element_handle())
+
+
+def test_code_in_an_opened_solution_is_no_stop_unless_it_scrolls(chapter):
+    page = chapter(**DESK)
+    solution = page.locator(".admonition.dropdown", has=page.locator("pre")).first
+    solution.locator(".toggle-button").click()
+    code = solution.locator("pre").first
+    stop = "(e) => e.tabIndex === (e.scrollWidth > e.clientWidth ? 0 : -1)"
+    page.wait_for_function(stop, arg=code.element_handle())
+
+
+def test_the_contents_beside_the_text_tell_where_the_reader_is(chapter):
+    page = chapter(**DESK)
+    entry = page.locator('#pst-page-toc-nav a[href="#exercises"]')
+    assert "active" not in entry.get_attribute("class")
+    page.locator("section#exercises > h2").evaluate("(heading) => heading.scrollIntoView()")
+    page.wait_for_function("(a) => a.classList.contains('active')", arg=entry.element_handle())
 
 
 @pytest.mark.parametrize(

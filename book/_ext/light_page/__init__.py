@@ -1,9 +1,9 @@
 """Sphinx extension: pages that a phone on a slow network shows within two seconds.
 
 When the build is done, each page gets one stylesheet in place of a dozen, without the rules that no
-page uses (sheet.py), its icons as drawings (icons.py), scripts that wait until the page is read,
-and plots that load when the reader comes near (page.py). A page that is light already stays as it
-is, so a build that writes few pages anew costs little.
+page uses (sheet.py), its icons as drawings (icons.py), scripts that wait until the page is read or
+first used (scripts.py), and plots and parts that come when the reader is near (page.py). A page
+that is light already stays as it is, so a build that writes few pages anew costs little.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from . import icons, page, sheet
+from . import icons, page, scripts, sheet
 
 HERE = Path(__file__).parent
 
@@ -39,11 +39,11 @@ def digest(*texts: str) -> str:
 def write_sheet(pages: dict[Path, str], static: Path) -> str:
     """Write the book's one stylesheet, unless it is there already. Returns its version."""
     merged = sheet.merge(in_order([page.sheets_of(t, p) for p, t in pages.items()]), static)
-    scripts = {path for p, text in pages.items() for path in page.scripts_of(text, p)}
-    inline = {code for text in pages.values() for code in page.inline_scripts(text)}
+    loaded = {path for p, text in pages.items() for path in scripts.scripts_of(text, p)}
+    inline = {code for text in pages.values() for code in scripts.inline_scripts(text)}
     # Less the links that this step replaces: a page gives the same words before and after.
     texts = [page.STYLESHEET.sub("", text) for text in pages.values()]
-    used = sheet.words(texts, [*inline, *(path.read_text("utf-8") for path in sorted(scripts))])
+    used = sheet.words(texts, [*inline, *(path.read_text("utf-8") for path in sorted(loaded))])
     version = digest(merged, used)
     target = static / page.SHEET
     head = f"/* {version} */\n"
@@ -61,10 +61,11 @@ def lighten(outdir: Path) -> None:
     if not written:
         return
     known = icons.drawings(static)
+    scripts.ask_when_near(static)
     pages = {}
     for path, text in written.items():
         drawn = icons.draw(text, known)
-        loaded = page.waiting_scripts(drawn, static, path.name == "search.html")
+        loaded = scripts.waiting_scripts(drawn, static, path.name == "search.html")
         pages[path] = page.waiting_images(loaded, path)
     version = write_sheet(pages, static)
     for path, text in pages.items():

@@ -1,59 +1,53 @@
-"""What a page loads, and when: one stylesheet, scripts that wait, pictures that come when near."""
+"""What a page loads, and when: one stylesheet, and pictures and parts that wait until near."""
 
 from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterable
 from pathlib import Path
+
+from .scripts import existing
 
 SHEET = "book-light.css"
 STYLE = """
 /* A picture's place has the shape that its attributes tell, at whatever width it is shown. */
 img[loading] { height: auto; }
 /* What lies far below is laid out when the reader comes near, but only by browsers that hold the
-   reader's place meanwhile; a folded solution when it is opened. */
+   reader's place meanwhile; a folded solution when it is opened. The heights are usual ones; a
+   phone, whose first screen is the slowest, gets tall ones, so that little seems near at first. */
 @supports (overflow-anchor: auto) {
   @media screen {
-    .bd-article section > :is(p, .cell, .admonition, .math) {
+    .bd-article section > :not(section) {
       content-visibility: auto;
-      contain-intrinsic-size: auto none auto 6rem;
+      contain-intrinsic-size: auto none auto 9rem;
     }
-    .bd-article section > .cell { contain-intrinsic-size: auto none auto 18rem; }
+    .bd-article section > :is(h2, h3, h4, .math) { contain-intrinsic-size: auto none auto 4rem; }
+    .bd-article section > :is(ul, ol, .cell) { contain-intrinsic-size: auto none auto 17rem; }
+    .bd-article section > :is(dl, .pst-scrollable-table-container) {
+      contain-intrinsic-size: auto none auto 40rem;
+    }
+  }
+  @media screen and (max-width: 959.98px) {
+    .bd-article section > :is(p, .admonition) { contain-intrinsic-size: auto none auto 13rem; }
+    .bd-article section > :is(ul, ol, .cell) { contain-intrinsic-size: auto none auto 30rem; }
   }
 }
+/* A narrow screen shows the sidebars only as dialogs, which take over what is in them. */
+@media (max-width: 959.98px) { #pst-primary-sidebar { display: none; } }
+@media (max-width: 1199.98px) { #pst-secondary-sidebar { display: none; } }
 .admonition.toggle-hidden > .admonition-title ~ * { content-visibility: hidden; }
 """
 STYLESHEET = re.compile(r'[ \t]*<link\b[^>]*\brel="stylesheet"[^>]*>\n?')
 LIGHT = re.compile(r'data-sheets="([^"]*)"')
 HREF = re.compile(r'\bhref="([^"?]*)')
 ROOT = re.compile(r'data-content_root="([^"]*)"')
-SCRIPT = re.compile(r'<script\b([^>]*)\bsrc="([^"]*)"([^>]*)></script>')
 IMAGE = re.compile(r'<img\b([^>]*)\bsrc="([^"]*)"([^>]*?)\s*(/?)>')
-# The theme's icons are drawings in the page; its three search scripts serve search.html alone,
-# while search_as_you_type is off.
-UNUSED = ("scripts/fontawesome.js",)
-SEARCH = ("_static/searchtools.js", "_static/language_data.js", "searchindex.js")
-# Settings that the inline scripts behind it write into: those run at once, so it must be there.
-OPTIONS = "_static/documentation_options.js"
-# The theme reads the reader's choice when all scripts have come. Until then a page that follows the
-# system's setting would be white in the dark.
-THEME_AT_ONCE = (
-    'if (document.documentElement.dataset.theme === "auto") document.documentElement.dataset.theme'
-    ' = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";'
-)
-THEME = 'document.documentElement.dataset.theme = localStorage.getItem("theme") || "auto";'
 
 
 def root_of(html: str) -> str | None:
     """The way from a page to the site's folder; None for a page that the theme did not write."""
     found = ROOT.search(html)
     return found[1] if found else None
-
-
-def existing(paths: Iterable[Path]) -> list[Path]:
-    """A page that an earlier build left may name files that are gone; it must not stop this one."""
-    return [path for path in (each.resolve() for each in paths) if path.exists()]
 
 
 def sheets_of(html: str, page: Path) -> list[Path]:
@@ -64,16 +58,6 @@ def sheets_of(html: str, page: Path) -> list[Path]:
         return existing(static / sheet for sheet in light[1].split())
     links = STYLESHEET.findall(html)
     return existing(folder / href[1] for link in links if (href := HREF.search(link)))
-
-
-def scripts_of(html: str, page: Path) -> list[Path]:
-    """The scripts that a page loads."""
-    sources = [found[2].partition("?")[0] for found in SCRIPT.finditer(html)]
-    return existing(page.parent / source for source in sources)
-
-
-def inline_scripts(html: str) -> list[str]:
-    return re.findall(r"<script\b(?![^>]*\bsrc=)[^>]*>(.*?)</script>", html, re.DOTALL)
 
 
 def one_sheet(html: str, names: list[str], version: str) -> str:
@@ -88,26 +72,6 @@ def one_sheet(html: str, names: list[str], version: str) -> str:
         return html
     rest = STYLESHEET.sub("", html[first.end() :])
     return html[: first.start()] + link + rest
-
-
-def waiting_scripts(html: str, static: Path, is_search: bool) -> str:
-    """Scripts in their order, after the page is read; those without use are left out."""
-
-    def waiting(found: re.Match[str]) -> str:
-        before, source, after = found.groups()
-        address = source.partition("?")[0]
-        if address.endswith(UNUSED) or (not is_search and address.endswith(SEARCH)):
-            return ""
-        if address.endswith(OPTIONS):
-            return f"<script>{(static / Path(OPTIONS).name).read_text('utf-8')}</script>"
-        if "defer" in before + after:
-            return found[0]
-        return f'<script defer{before.rstrip()} src="{source}"{after}></script>'
-
-    html = re.sub(r'<link rel="preload" as="script"[^>]*>\n?', "", html)
-    if THEME_AT_ONCE not in html:
-        html = html.replace(THEME, f"{THEME}\n    {THEME_AT_ONCE}")
-    return SCRIPT.sub(waiting, html)
 
 
 def png_size(path: Path) -> tuple[int, int] | None:
