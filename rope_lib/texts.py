@@ -1,6 +1,6 @@
 """The three texts on which the book measures its model: parts of packages that the lock pins.
 
-They are found in the installed packages and never copied. A hash makes sure that numbers which
+They are found in the installed packages, and this repository holds no copy. A hash makes sure that numbers which
 are compared come from the same text. ``python -m rope_lib.texts`` lists them.
 """
 

@@ -221,7 +221,7 @@ function build(ui) {
     const differs = (names) => names.some((name) => !isSame(state[name], last[name]));
     if (!last) return state.awake && questions.ask(0);
     if (!differs(ASKED) && state.awake === last.awake) return;
-    const awake = state.awake || differs(TURNED);
+    const awake = state.awake || differs([...TURNED, "length"]);
     const isStale = differs([...TURNED, "passage", "length"]);
     // After this drawing, whose numbers would else be written over the new ones.
     queueMicrotask(() => change({ awake, ...(isStale && { losses: [], right_losses: [] }) }));

@@ -89,7 +89,7 @@ function passageView(ui, parent) {
   let [drawn, tokens, losses, rightLosses] = ["", [], [], []];
 
   function tell(i) {
-    if (!(i < tokens.length && losses.length)) return;
+    if (!(tokens[i] && losses.length)) return; // between two tokens there is none
     const text = say(WORDS.one_token, {
       number: i + 1,
       piece: visible(tokens[i].textContent),
