@@ -1,7 +1,7 @@
 """The three texts on which the book measures its model: parts of packages that the lock pins.
 
-They are found in the installed packages, and this repository holds no copy. A hash makes sure that numbers which
-are compared come from the same text. ``python -m rope_lib.texts`` lists them.
+They are found in the installed packages, and this repository holds no copy. A hash makes sure
+that numbers which are compared come from the same text. ``python -m rope_lib.texts`` lists them.
 """
 
 from __future__ import annotations
