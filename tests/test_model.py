@@ -34,10 +34,11 @@ import rope_lib.model
 import rope_lib.texts
 from rope_lib import apply_rope, convert_qk_weight, cos_sin, inverse_frequencies, rerotate, scaling
 from rope_lib._llama_file import FILE, find_smollm2
-from rope_lib.gguf_file import GGUFError, GGUFFile, Tokenizer
+from rope_lib.gguf_file import GGUFError, GGUFFile
 from rope_lib.model import KVCache, Llama, load_gguf, load_smollm2
 from rope_lib.nn import RotaryEmbedding
 from rope_lib.texts import TEXTS
+from rope_lib.tokenizer import Tokenizer
 
 TOKENS, SHORT = 192, 64
 PROMPT = "The capital of France is"

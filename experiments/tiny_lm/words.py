@@ -1,7 +1,7 @@
 """A tokenizer of 1024 tokens, learned from the training files: byte-level BPE.
 
 All 256 bytes are in it, so any text can be written. It splits as GGUF's "smollm" does, digits one
-by one, so that rope_lib.gguf_file.Tokenizer reads it.
+by one, so that rope_lib.tokenizer.Tokenizer reads it.
 """
 
 from __future__ import annotations
