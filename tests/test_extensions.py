@@ -4,6 +4,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from docutils import nodes
+from docutils.utils import new_document
 
 from rope_lib.colours import COLOURS
 
@@ -56,3 +58,15 @@ def test_the_cache_notices_a_changed_library(tmp_path):
     second = execution.cache_path(tmp_path)
     (tmp_path / "requirements.txt").write_text("numpy==2\n")
     assert len({first, second, execution.cache_path(tmp_path)}) == 3
+
+
+def test_a_number_and_its_parts_stay_on_one_line():
+    """Code, and numbers that only stand beside each other, are left alone."""
+    text = "10 000 and 1 048 576, 35 % of 12 3456 in 2024 12"
+    document = new_document("page")
+    document += nodes.paragraph("", text)
+    document += nodes.paragraph("", "", nodes.literal("", "10 000"))
+    publish.KeepNumbers(document).run()
+    plain, code = (paragraph.astext() for paragraph in document)
+    assert plain == "10\u202f000 and 1\u202f048\u202f576, 35\u202f% of 12 3456 in 2024 12"
+    assert code == "10 000"
