@@ -35,7 +35,13 @@ export const jobs = {
         return error.message;
       }
     }),
-  compute: (states) => states.map(compute),
+  compute: (lists) =>
+    lists.map(([losses, right_losses]) => compute({ losses, right_losses, rules })),
+  headline: (lists) =>
+    lists.map(([losses, right_losses, isPlain]) =>
+      headline(compute({ losses, right_losses, rules }), isPlain, rules, WORDS.below),
+    ),
+  turns: (states) => states.map((state) => turnsOf(state, rules)),
   smoothed: (lists) => lists.map(([losses, width]) => smoothed(losses, width)),
   parting: (pairs) => pairs.map(([one, other]) => parting(one, other)),
 };
@@ -114,6 +120,14 @@ def test_the_browser_fills_the_tables_that_the_library_would(node):
         assert [i for i, turns in enumerate(js["rotate"]) if turns] == keywords["rotate_layers"]
 
 
+def test_a_pair_is_called_by_its_speed(node):
+    assert node("turns", [state_of(TinyModel())])[0][8] == pytest.approx(628.3, abs=0.05)
+    for figure, turns in zip(FIGURES, node("turns", list(map(state_of, FIGURES))), strict=True):
+        keywords = figure.keywords()
+        module = RotaryEmbedding(HEAD_DIM, base=keywords["base"], scaling=keywords["scaling"])
+        assert turns == pytest.approx((2 * np.pi / module.inv_freq / figure.stretch).tolist())
+
+
 def test_rounded_positions_are_those_of_torch():
     counted = torch.arange(1024)
     exact = tiny_model.places(3.35, 1000, False)(counted)
@@ -145,10 +159,7 @@ def test_keywords_are_those_of_the_knobs_and_keep_what_they_were():
 
 def test_the_readout_is_of_the_losses_and_of_nothing_without_them(node):
     losses, right = [1.0, 2.0, 3.5], [1.0, 1.0, 2.0]
-    full, none, half = node(
-        "compute",
-        [{"losses": a, "right_losses": b} for a, b in [(losses, right), ([], []), (losses, [])]],
-    )
+    full, none, half = node("compute", [(losses, right), ([], []), (losses, [])])
     assert none == half == {}
     mean, right_mean = np.mean(losses), np.mean(right)
     expected = {
@@ -157,8 +168,46 @@ def test_the_readout_is_of_the_losses_and_of_nothing_without_them(node):
         "right_loss": right_mean,
         "right_perplexity": np.exp(right_mean),
         "ratio": np.exp(mean - right_mean),
+        "largest_change": 1.5,
     }
     assert full == pytest.approx(expected)
+
+
+def test_past_the_trained_length_the_readout_has_two_parts(node):
+    losses = np.random.default_rng(1).uniform(0, 8, 1023)
+    right = losses / 2
+    # The first 256 tokens have 255 losses.
+    short, long = node("compute", [(losses[:255].tolist(), right[:255].tolist()),
+                                   (losses.tolist(), right.tolist())])  # fmt: skip
+    for name, list_ in (("perplexity", losses), ("right_perplexity", right)):
+        assert long[f"{name}_to"] == pytest.approx(np.exp(list_[:255].mean()))
+        assert long[f"{name}_past"] == pytest.approx(np.exp(list_[255:].mean()))
+    assert long["perplexity_to"] == short["perplexity"]
+    assert set(long) - set(short) == {
+        f"{right}perplexity_{part}" for right in ("", "right_") for part in ("to", "past")
+    }
+
+
+def test_the_headline_says_which_text_which_part_and_whether_anything_changes(node):
+    two, three = np.log(2), np.log(3)
+    near, far = [two] * 255, [three] * 255
+    cases = [
+        (near, near, True),
+        (near, [two + 9e-4] * 255, False),
+        (far, near, False),
+        (near + far, near + far, True),
+        (near + far, near + far, False),
+        (far + far, near + near, False),
+    ]
+    of = "perplexity of the passage below"
+    assert node("headline", cases) == [
+        f"{of} 2.0, as it was trained",
+        f"{of} 2.0: no token's loss changes",
+        f"{of} 2.0 → 3.0 (× 1.50)",
+        f"{of} 2.4. To token 256, as it was trained: 2.0; after it: 3.0",
+        f"{of} 2.4: no token's loss changes. To token 256: 2.0; after it: 3.0",
+        f"{of} 2.0 → 3.0 (× 1.50). To token 256: 2.0 → 3.0; after it: 2.0 → 3.0",
+    ]
 
 
 def test_the_curve_is_a_mean_at_the_middle_of_its_tokens(node):
@@ -317,7 +366,7 @@ def test_a_still_names_the_knobs_asks_for_nothing_and_leaves_nothing_behind(tmp_
     more = {name: getattr(figure, name) for name in ("rules", "start", "losses", "right_losses")}
     state = state_of(figure) | more | {"awake": False}
     # The stand-in for a model has no send: a figure that asked for its file would fail.
-    changes = [["prompt", "x"], ["layer", 2]]
+    changes = [["prompt", "x"], ["layer", 3]]
     job = {"figure": "TinyModel", "state": state, "changes": changes}
     done = subprocess.run(
         [node_program(), str(ROOT / "tests" / "figures.mjs"),
@@ -333,8 +382,8 @@ def test_a_still_names_the_knobs_asks_for_nothing_and_leaves_nothing_behind(tmp_
     assert "the model, of 1 MB, is then fetched" in pages[0]
     assert ">def __init__(self</textarea>" in pages[0]
     chosen = [re.findall(r"<option[^>]*\bselected\b[^>]*>([^<]*)<", html) for html in pages]
-    assert chosen[0] == ["def␣__init__(self", "interleaved", "YaRN", "0", "0"]
-    assert chosen[-1] == ["your own", "interleaved", "YaRN", "2", "0"]
+    assert chosen[0] == ["def␣__init__(self", "interleaved", "YaRN", "2", "0"]
+    assert chosen[-1] == ["your own", "interleaved", "YaRN", "3", "0"]
     assert not any(re.search(r"NaN|undefined|Infinity| id=", html) for html in pages)
     assert "Copy link" not in pages[0]  # there is no page to link to
     assert answer["after"] == {"html": "", "listeners": 0}

@@ -1,6 +1,8 @@
 // The knobs of the model: its rotation, what it reads, and how it writes; a link to all of them.
 
 const MARK = "model:"; // before the state in an address: other figures have theirs there, too
+const TOGGLES = 8; // a line of them, as figures.css lays them out
+const UNRESET = ["prompt", "layer", "head"]; // what a reader looks at is no knob
 
 // Knob → what it is made of; a function, because a part of the module stands before its words.
 const knobParts = () => ({
@@ -37,22 +39,62 @@ function flagControl(ui, holder, [name, words], rule, { change, address }) {
   };
 }
 
+// A row of buttons with one Tab stop: the arrow keys walk it, `columns` of them to a line.
+function walked(ui, row, words, columns = 1) {
+  set(row, { role: "toolbar", "aria-label": words, ...UNSUPPRESSED });
+  const buttons = [...row.children];
+  const visit = (i) => buttons.forEach((each, j) => set(each, { tabindex: i === j ? 0 : -1 }));
+  visit(0);
+  ui.listen(row, "focusin", (event) => visit(buttons.indexOf(event.target)));
+  ui.listen(row, "keydown", (event) => {
+    const at = buttons.indexOf(event.target);
+    const targets = {
+      ...{ ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: buttons.length - 1 },
+      ...{ ArrowUp: at - columns, ArrowDown: at + columns },
+    };
+    if (!Object.hasOwn(targets, event.key)) return;
+    event.preventDefault(); // the page would scroll
+    buttons[targets[event.key]]?.focus();
+  });
+}
+
+// One line of fixed height: what is said of the toggle under the hand.
+function pointedLine(ui, holder, row, toggles) {
+  const line = add(holder, "p", { class: "rope-hint" });
+  let chosen = -1;
+  const tell = () => write(line, toggles[chosen]?.getAttribute("title") ?? WORDS.speed_hint);
+  for (const sign of ["pointerover", "focusin"])
+    ui.listen(row, sign, (event) => {
+      chosen = toggles.includes(event.target) ? toggles.indexOf(event.target) : chosen;
+      tell();
+    });
+  return tell;
+}
+
+// What each toggle is called: for a pair, with its speed.
+function namesOfToggles(name, state, rules) {
+  if (name === "layers_off")
+    return Array.from({ length: rules.layers }, (_, i) => say(WORDS.one_layer, { number: i }));
+  return turnsOf(state, rules).map((tokens, i) =>
+    say(WORDS.one_pair, { number: i, tokens: compact(tokens) }),
+  );
+}
+
 // A button for each of a few things that can be switched off, and one for each common choice.
-function togglesControl(ui, holder, [name, words], { below }, { change, state, address }) {
-  set(holder, { role: "group", "aria-label": words });
+function togglesControl(ui, holder, [name, words], { below }, { change, state, address, rules }) {
   wordOf(holder, words, address(name));
   const all = Array.from({ length: below }, (_, i) => i);
   const row = add(holder, "div", { class: "rope-toggles" });
-  const one = { pairs_off: WORDS.one_pair, layers_off: WORDS.one_layer }[name];
   const toggles = all.map((i) => {
-    const label = say(one, { number: i });
-    const toggle = add(row, "button", { type: "button", "aria-label": label }, String(i));
+    const toggle = add(row, "button", { type: "button" }, String(i));
     ui.listen(toggle, "click", () => {
       const off = state()[name];
       change({ [name]: off.includes(i) ? off.filter((j) => j !== i) : [...off, i].sort((a, b) => a - b) });
     });
     return toggle;
   });
+  walked(ui, row, words, TOGGLES);
+  const tell = name === "pairs_off" && pointedLine(ui, holder, row, toggles);
   const choices = add(holder, "div", { class: "rope-choices" });
   const common = { [WORDS.all_rotate]: [], [WORDS.none_rotates]: all };
   if (name === "pairs_off") {
@@ -63,8 +105,15 @@ function togglesControl(ui, holder, [name, words], { below }, { change, state, a
     const button = add(choices, "button", { type: "button" }, text);
     ui.listen(button, "click", () => change({ [name]: off }));
   }
-  return (now) =>
-    toggles.forEach((toggle, i) => set(toggle, { "aria-pressed": String(!now.includes(i)) }));
+  walked(ui, choices, say(WORDS.common_choices, { words }));
+  return (now) => {
+    const names = namesOfToggles(name, state(), rules);
+    toggles.forEach((toggle, i) => {
+      const pressed = String(!now.includes(i));
+      set(toggle, { "aria-pressed": pressed, "aria-label": names[i], title: names[i] });
+    });
+    if (tell) tell();
+  };
 }
 
 // Returns update(state).
@@ -73,7 +122,7 @@ function buildKnobs(ui, parent, controls, rules, tools) {
     const holder = add(parent, "div", { class: "rope-knob", "data-trait": name });
     const names = namesOfChoices()[name];
     const rule = { ...rules.inputs[name], ...(names && { names }) };
-    return { name, holder, update: make(ui, holder, [name, words], rule, tools) };
+    return { name, holder, update: make(ui, holder, [name, words], rule, { ...tools, rules }) };
   });
   return (state) => {
     for (const { name, holder, update } of made) {
@@ -122,7 +171,8 @@ function buildSharing(ui, parent, rules, { change, tell, state }) {
   const copying = copyArea(ui, tell);
   button(WORDS.reset, () => {
     copying.hide();
-    change(ui.model.get("start"));
+    const start = Object.entries(ui.model.get("start"));
+    change(Object.fromEntries(start.filter(([name]) => !UNRESET.includes(name))));
     tell(WORDS.was_reset);
   });
   if (!ui.root.closest(".static-widget") || !globalThis.location) return;

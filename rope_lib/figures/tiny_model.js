@@ -8,147 +8,42 @@ const ASKED = [
 ];
 const INPUTS = [...ASKED, "shown", "rules", "awake", "losses", "right_losses"];
 const PAUSE = 150; // ms without a change before the model is asked
-const FRAME = 40; // ms between two drawings of a text that grows
-const FEW = 3; // knobs that need no column of their own
-const NOTHING = { ids: [], pieces: [] };
-const isSame = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+const HARMLESS = 1e-3; // nats, below which no loss is called changed
 
-function compute({ losses, right_losses }) {
+// A mean over a long text hides where it breaks: past the trained length there are two parts.
+function compute({ losses, right_losses, rules: { trained } }) {
   if (!losses.length || losses.length !== right_losses.length) return {};
   const [loss, right_loss] = [average(losses), average(right_losses)];
   const [perplexity, right_perplexity] = [loss, right_loss].map(Math.exp);
-  return { loss, perplexity, right_loss, right_perplexity, ratio: perplexity / right_perplexity };
+  const ratio = perplexity / right_perplexity;
+  const largest_change = Math.max(...losses.map((x, i) => Math.abs(x - right_losses[i])));
+  const found = { loss, perplexity, right_loss, right_perplexity, ratio, largest_change };
+  const within = trained - 1; // the first token has no loss
+  if (losses.length <= within) return found;
+  for (const [name, list] of [
+    ["perplexity", losses],
+    ["right_perplexity", right_losses],
+  ]) {
+    found[`${name}_to`] = Math.exp(average(list.slice(0, within)));
+    found[`${name}_past`] = Math.exp(average(list.slice(within)));
+  }
+  return found;
 }
 
-// ---- asking the model
-
-// `ask` does so after a pause; the newest question ends the older ones. `seen` is what it told so far.
-function makeQuestions(ui, runner, rules, { state: stateNow, views, change, show, tell }) {
-  const { writing, passage, curve, heads } = views;
-  const seen = { turned: NOTHING, right: NOTHING, pieces: [] };
-  let [turn, timer] = [0, 0];
-
-  function halt() {
-    turn += 1;
-    clearTimeout(timer);
-    runner.stop();
-  }
-  function ask(pause) {
-    halt(); // what runs would answer an older question
-    timer = setTimeout(answer, pause);
-  }
-  async function answer() {
-    const mine = turn;
-    const state = stateNow();
-    try {
-      show(WORDS.loading);
-      await runner.open();
-      if (mine !== turn) return;
-      if (writing) await writeBoth(state);
-      if (passage || curve) await readPassage(state);
-      if (heads) await look(state);
-      show("");
-    } catch (error) {
-      if (error === STOPPED) return;
-      show("");
-      tell(error.message);
-    }
-  }
-  async function writeBoth(state) {
-    show(WORDS.is_writing);
-    let drawn = 0;
-    const redraw = (isDone) => writing.draw(state.prompt, seen.turned, seen.right, isDone);
-    const grow = (name) => (text) => {
-      seen[name] = text;
-      if (performance.now() - drawn < FRAME) return;
-      redraw(false);
-      drawn = performance.now();
-    };
-    seen.turned = NOTHING;
-    seen.turned = await runner.continued(state, grow("turned"));
-    seen.right = await runner.continued(asTrained(state, rules), grow("right"));
-    write(ui.spoken, `${WORDS.with_knobs}: ${seen.turned.pieces.join("")} ${redraw(true)}`);
-  }
-  async function readPassage(state) {
-    const text = textOf(state, rules);
-    const { pieces } = await runner.tokens(text);
-    const n = Math.min(state.length, pieces.length);
-    const count = ({ from }) => show(say(WORDS.reading, { count: from, all: n }));
-    const losses = await runner.lossesOf(state, text, n, count);
-    const right_losses = await runner.lossesOf(asTrained(state, rules), text, n, count);
-    seen.pieces = pieces.slice(0, n);
-    change({ losses, right_losses });
-  }
-  async function look(state) {
-    const text = textOf(state, rules);
-    const { pieces } = await runner.tokens(text);
-    const n = Math.min(MAP_TOKENS, state.length, pieces.length);
-    const turned = await runner.attentionOf(state, text, n);
-    const right = await runner.attentionOf(asTrained(state, rules), text, n);
-    heads.draw(pieces.slice(0, n), turned, right);
-  }
-  return { ask, halt, seen };
+// The numbers of `compute` in a sentence.
+function headline({ ratio, ...result }, isRight, { trained }, passage) {
+  const isLong = result.perplexity_past !== undefined;
+  const isHarmless = result.largest_change < HARMLESS;
+  const [words, ofParts] = isRight
+    ? [WORDS.is_right, WORDS.is_right_long]
+    : isHarmless
+      ? [WORDS.is_same, WORDS.is_same_long]
+      : [WORDS.is_turned, WORDS.is_turned_long];
+  const numbers = Object.entries(result).map(([name, x]) => [name, perplexityText(x)]);
+  const texts = { ...Object.fromEntries(numbers), ratio: fixed(ratio, 2), trained, passage };
+  return say(isLong ? ofParts : words, texts);
 }
 
-const textOf = ({ passage }, { snippet }) => passage || snippet;
-
-// ---- the prompt and the knobs
-
-function buildButtons(ui, parent, words, { ready, go, stop }) {
-  const buttons = add(parent, "div", { class: "rope-buttons" });
-  const [start, end] = [words, WORDS.stop].map((text) =>
-    add(buttons, "button", { type: "button" }, text),
-  );
-  ui.listen(start, "click", go);
-  ui.listen(end, "click", stop);
-  for (const sign of ["pointerenter", "focusin"]) ui.listen(parent, sign, ready);
-}
-
-function buildPrompt(ui, parent, rules, tools) {
-  const { change } = tools;
-  const label = add(parent, "label", { class: "rope-field" });
-  add(label, "span", {}, WORDS.preset);
-  const preset = add(label, "select", UNSUPPRESSED);
-  add(preset, "option", { value: "" }, WORDS.own);
-  for (const text of rules.prompts) add(preset, "option", { value: text }, visible(text));
-  const field = add(parent, "label", { class: "rope-field" });
-  add(field, "span", {}, WORDS.prompt);
-  const box = add(field, "textarea", {
-    ...{ rows: 3, spellcheck: "false", autocapitalize: "off", autocomplete: "off" },
-    ...UNSUPPRESSED,
-  });
-  buildButtons(ui, parent, WORDS.write, tools);
-  ui.listen(preset, "change", () => preset.value && change({ prompt: preset.value }));
-  ui.listen(box, "input", () => change({ prompt: box.value }));
-  return ({ prompt }) => {
-    if (!box.textContent) box.textContent = prompt; // what a still shows
-    if (box.value !== prompt) box.value = prompt;
-    selectOption(preset, rules.prompts.includes(prompt) ? prompt : "");
-  };
-}
-
-// All knobs of `shown`, and how the model writes where that is shown. Returns update(state).
-function buildPanel(ui, panel, rules, has, tools) {
-  const isRead = has("passage") || has("curve");
-  const parts = knobParts();
-  const knobs = Object.keys(parts).filter((knob) => has(knob) && (knob !== "length" || isRead));
-  const wanted = knobs.flatMap((knob) => parts[knob]);
-  const owners = Object.entries(parts).flatMap(([knob, list]) => list.map(([name]) => [name, knob]));
-  const knobOf = Object.fromEntries(owners);
-  const linked = { ...tools, address: (name) => chapterOf(knobOf[name], rules) };
-  const updates = [buildKnobs(ui, panel, wanted, rules, linked)];
-  if (has("writing")) {
-    const details = add(panel, "details");
-    add(details, "summary", {}, WORDS.how_to_write);
-    updates.push(buildKnobs(ui, details, writingParts(), rules, linked));
-  }
-  if (has("share")) buildSharing(ui, panel, rules, tools);
-  panel.appendChild(tools.told);
-  if (wanted.length <= FEW) panel.parentNode.classList.add("rope-tiny-few");
-  return (state) => {
-    for (const update of updates) update(state);
-  };
-}
 // ---- the figure
 
 function build(ui) {
@@ -156,9 +51,9 @@ function build(ui) {
   const { model } = ui;
   const [rules, shown] = [model.get("rules"), model.get("shown")];
   const has = (name) => shown.includes(name);
+  const top = add(ui.picture, "div", { class: "rope-area-status" });
   const grid = add(ui.picture, "div", { class: "rope-tiny-grid" });
   const area = (name) => add(grid, "div", { class: `rope-area-${name}` });
-  const top = area("status");
   const status = add(top, "p", { class: "rope-status" });
   const progress = add(top, "p", { class: "rope-progress" });
   const told = ui.root.ownerDocument.createElement("p");
@@ -185,25 +80,24 @@ function build(ui) {
     },
     ready: () => void runner.open().catch(() => {}), // a hand is near; Write says what is wrong
     go() {
-      const { temperature, seed } = stateNow();
-      const isAgain = model.get("awake") && temperature > 0; // another draw, not the same again
-      tools.change({ awake: true, ...(isAgain && { seed: (seed % 9999) + 1 }) });
+      tools.change({ awake: true });
       questions.ask(0);
+      ui.redraw(); // it may have been stopped
     },
     stop() {
-      questions.halt();
-      show("");
+      questions.rest();
       tell(WORDS.stopped);
     },
   };
 
-  const pen = has("writing") && area("writing");
+  const first = area("writing");
+  const pen = has("writing") && first;
   const drawPrompt = pen && buildPrompt(ui, pen, rules, tools);
-  const writing = pen && writingView(ui, pen);
-  if (!pen) buildButtons(ui, top, WORDS.read, tools);
+  const writing = pen && writingView(ui, pen, rules);
+  if (!pen) buildButtons(ui, first, WORDS.read, tools);
   const updatePanel = buildPanel(ui, area("knobs"), rules, has, tools);
   const passage = has("passage") && passageView(ui, area("passage"));
-  const curve = has("curve") && curveView(ui, area("curve"), rules);
+  const curve = has("curve") && curveView(ui, area("curve"), rules, passage?.pick);
   const heads = has("attention") && attentionView(ui, area("attention"), rules, tools);
   const runner = makeRunner(model, rules);
   const views = { writing, passage, curve, heads };
@@ -216,45 +110,59 @@ function build(ui) {
     stop();
   };
 
-  // A change of anything that the model is asked for makes the old numbers those of another state.
+  // A change of anything that the model is asked for makes the old numbers those of another state:
+  // returns whether it does.
   function follow(state, last) {
     const differs = (names) => names.some((name) => !isSame(state[name], last[name]));
-    if (!last) return state.awake && questions.ask(0);
-    if (!differs(ASKED) && state.awake === last.awake) return;
+    if (!last) {
+      if (state.awake) questions.ask(0);
+      return false;
+    }
+    if (!differs(ASKED) && state.awake === last.awake) return false;
     const awake = state.awake || differs([...TURNED, "length"]);
     const isStale = differs([...TURNED, "passage", "length"]);
     // After this drawing, whose numbers would else be written over the new ones.
     queueMicrotask(() => change({ awake, ...(isStale && { losses: [], right_losses: [] }) }));
     if (awake) questions.ask(PAUSE);
+    return isStale;
   }
   function drawNumbers(state, result) {
-    const isRight = isSame(knobsOf(state), knobsOf(asTrained(state, rules)));
-    const numbers = {
-      right: perplexityText(result.right_perplexity),
-      turned: perplexityText(result.perplexity),
-      ratio: fixed(result.ratio, 2),
-    };
     if (passage) passage.draw(questions.seen.pieces, state.losses, state.right_losses);
-    if (curve) curve.draw(state.losses, state.right_losses);
-    return say(isRight ? WORDS.is_right : WORDS.is_turned, numbers);
+    if (curve) curve.draw(state.losses, state.right_losses, state.length);
+    return headline(result, isRight(state, rules), rules, passage ? WORDS.below : WORDS.text);
   }
+  // Old numbers stay until the new ones come, and look old; none stay where none will come.
   function drawWaiting(state) {
-    if (passage && !questions.seen.pieces.length) passage.draw([textOf(state, rules)], [], []);
-    if (writing && !state.awake) writing.draw(state.prompt, NOTHING, NOTHING, false);
-    return state.awake ? WORDS.asked : say(WORDS.asleep, { button: pen ? WORDS.write : WORDS.read });
+    const { pieces, isHalted } = questions.seen;
+    const button = pen ? WORDS.write : WORDS.read;
+    if (passage && !pieces.length) passage.draw([textOf(state, rules)], [], []);
+    if (!state.awake) {
+      if (writing) writing.draw(state, NOTHING, NOTHING, false);
+      return say(WORDS.asleep, { button });
+    }
+    if (curve) curve.wait(state.length, isHalted);
+    if (!isHalted) return WORDS.asked;
+    if (passage && pieces.length) passage.draw(pieces, [], []);
+    return say(WORDS.no_numbers, { button });
+  }
+  function drawStatus(state, isNew) {
+    if (isNew) numbers = sentence;
+    const isOld = !isNew && state.awake && numbers && !questions.seen.isHalted;
+    status.classList.toggle("rope-old", Boolean(isOld));
+    write(status, isOld ? numbers : sentence);
   }
   let last;
-  let sentence = "";
+  let [sentence, numbers] = ["", ""];
   return (state, result) => {
     if (isChanging) return sentence;
     const before = last;
     last = state;
-    follow(state, before);
+    const isNew = !follow(state, before) && Boolean(result.perplexity);
     updatePanel(state);
     if (drawPrompt) drawPrompt(state);
     if (heads) heads.choose(state);
-    sentence = result.perplexity ? drawNumbers(state, result) : drawWaiting(state);
-    write(status, sentence);
+    sentence = isNew ? drawNumbers(state, result) : drawWaiting(state);
+    drawStatus(state, isNew);
     return sentence;
   };
 }

@@ -153,9 +153,11 @@ class TinyModel(Figure):
 
     The browser writes ``losses`` back (-ln p of each token read but the first, in nats) and
     ``right_losses``, those of the model as it was trained; both are empty while it computes.
-    ``readout`` names: ``loss`` (their mean), ``perplexity``, ``right_loss``, ``right_perplexity``
-    and ``ratio`` (of the perplexities); empty until there are losses. ``keywords()`` are those
-    that turn the same model in PyTorch.
+    ``readout`` names: ``loss`` (their mean), ``perplexity``, ``right_loss``, ``right_perplexity``,
+    ``ratio`` (of the perplexities) and ``largest_change`` (of a loss, in nats); past 256 tokens
+    also ``perplexity_to`` (the first 256), ``perplexity_past`` (the others) and these two with
+    ``right_`` before them; empty until there are losses. ``keywords()`` are those that turn the
+    same model in PyTorch.
     """
 
     parts: ClassVar[tuple[str, ...]] = (
@@ -168,6 +170,9 @@ class TinyModel(Figure):
         "tiny_runner.js",
         "tiny_knobs.js",
         "tiny_views.js",
+        "tiny_attention.js",
+        "tiny_questions.js",
+        "tiny_panel.js",
     )
     worker: ClassVar[tuple[str, ...]] = (
         *("tiny_gguf.js", "tiny_tokenizer.js", "tiny_engine.js", "tiny_worker.js"),
@@ -187,7 +192,7 @@ class TinyModel(Figure):
     count = Whole(60, 1, 200)
     temperature = Within(0, 0, 2)
     seed = Whole(1, 1, 9999)
-    layer = Whole(0, 0, LAYERS - 1)
+    layer = Whole(2, 0, LAYERS - 1)
     head = Whole(0, 0, HEADS - 1)
     passage = Text("")
     shown = Shown()
@@ -212,7 +217,7 @@ class TinyModel(Figure):
 
     @property
     def text(self) -> str:
-        """What the model reads: the passage, or the figure's own text where there is none."""
+        """The passage that the model reads, or the text of the figure where there is none."""
         return self.passage or SNIPPET
 
     def keywords(self) -> dict[str, Any]:

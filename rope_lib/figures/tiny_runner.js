@@ -102,10 +102,14 @@ function makeRunner(model, rules) {
   }
   const tokens = (text) => remembered(["tokens", text], () => worker.ask("tokens", { text }));
 
+  const writeKey = ({ prompt, count, temperature, seed, ...state }) => [
+    ...["write", knobsOf(state), prompt, count, temperature, seed],
+  ];
+
   // What the model writes: {ids, pieces}, and so far to onPart.
   function continued(state, onPart) {
     const { prompt, count, temperature, seed } = state;
-    return remembered(["write", knobsOf(state), prompt, count, temperature, seed], async () => {
+    return remembered(writeKey(state), async () => {
       const { end } = await opening;
       const { ids: given } = await tokens(prompt);
       const ids = given.length ? given : [end]; // as after the end of another file
@@ -141,6 +145,8 @@ function makeRunner(model, rules) {
 
   return {
     open,
+    isOpen: () => isOpen,
+    written: (state) => kept.get(JSON.stringify(writeKey(state))),
     tokens,
     continued,
     lossesOf,

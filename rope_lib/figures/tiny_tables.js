@@ -13,6 +13,10 @@ function turningOf({ base, scaling, factor, pairs_off }, { head_dim, trained }) 
   return all[scaling].map((theta, j) => (pairs_off.includes(j) ? 0 : theta));
 }
 
+// Pair → tokens of the text to a turn of it, were it on.
+const turnsOf = (state, rules) =>
+  turningOf({ ...state, pairs_off: [] }, rules).map((theta) => TURN / (theta * state.stretch));
+
 // How the first `length` tokens are rotated: cos and sin with a row a token and a column a pair,
 // the layout, and which layers rotate at all.
 function rotationOf(state, length, { layers, ...sizes }) {
@@ -43,3 +47,5 @@ const asTrained = (state, { inputs }) => ({
   ...state,
   ...Object.fromEntries(TURNED.map((name) => [name, inputs[name].default])),
 });
+const isSame = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+const isRight = (state, rules) => isSame(knobsOf(state), knobsOf(asTrained(state, rules)));

@@ -2,14 +2,19 @@
 
 const LEVELS = [1, 2, 4, 6]; // nats, between the shades of a token
 const LOOKS = ["rope-loss-0", "rope-loss-1", "rope-loss-2", "rope-loss-3", "rope-loss-4"];
-const MAP_TOKENS = 48;
 const SMOOTHED = 32; // tokens, of which the curve is the mean
+const SPARE = 24; // pixels, between a token that was scrolled to and the edge
 const average = (list) => list.reduce((sum, x) => sum + x, 0) / list.length;
-const percent = (share) => `${short(100 * share, share < 0.1 ? 1 : 0)} %`;
 const perplexityText = (x) => (x < 100 ? fixed(x, 1) : compact(Math.round(x)));
 
 // A token as one can see it, white space included.
 const visible = (piece) => piece.replace(/ /g, "␣").replace(/\n/g, "⏎").replace(/\t/g, "⇥");
+
+// A Tab stop only where there is something to scroll.
+function stopIfLong(box) {
+  if (box.scrollHeight > box.clientHeight + 1) set(box, { tabindex: 0 });
+  else box.removeAttribute("tabindex");
+}
 
 // ---- two texts from one prompt, and where they part
 
@@ -20,7 +25,7 @@ function parting(one, other) {
   return -1;
 }
 
-function writingView(ui, parent) {
+function writingView(ui, parent, rules) {
   const both = add(parent, "div", { class: "rope-both" });
   const [turned, right] = [
     [WORDS.with_knobs, "rope-angle"],
@@ -29,10 +34,10 @@ function writingView(ui, parent) {
     const holder = add(both, "div");
     add(holder, "p", { class: `rope-key ${look}` }, words);
     const written = { class: "rope-line-of-text rope-written", translate: "no", lang: "en" };
-    const line = add(holder, "p", { ...written, tabindex: 0, role: "group", "aria-label": words });
+    const line = add(holder, "p", { ...written, role: "group", "aria-label": words });
     const [prompt, same] = ["span", "b"].map((tag) => add(line, tag));
     const mark = add(line, "mark");
-    return { prompt, same, mark, rest: add(line, "b") };
+    return { line, prompt, same, mark, rest: add(line, "b") };
   });
   const note = add(parent, "p");
 
@@ -42,20 +47,22 @@ function writingView(ui, parent) {
     write(pane.mark, pieces[shared] === undefined ? "" : pieces[shared] || "…");
     write(pane.rest, pieces.slice(shared + 1).join(""));
     pane.mark.hidden = !(shared < ids.length);
+    stopIfLong(pane.line);
   }
   return {
     // Either text may be unfinished: it is compared as far as it goes.
-    draw(prompt, one, other, isDone) {
+    draw(state, one, other, isDone) {
       const length = isDone ? Infinity : Math.min(one.ids.length, other.ids.length);
       const at = parting(one.ids.slice(0, length), other.ids.slice(0, length));
       for (const [pane, text] of [
         [turned, one],
         [right, other],
       ]) {
-        write(pane.prompt, prompt);
+        write(pane.prompt, state.prompt);
         show(pane, text, at);
       }
-      const told = at < 0 ? WORDS.same_text : say(WORDS.parts_at, { count: at + 1 });
+      const same = isRight(state, rules) ? WORDS.right_text : WORDS.same_text;
+      const told = at < 0 ? same : say(WORDS.parts_at, { count: at + 1 });
       write(note, isDone ? told : "");
       return told;
     },
@@ -70,7 +77,6 @@ function passageView(ui, parent) {
   add(parent, "p", {}, WORDS.passage_title);
   const box = add(parent, "div", {
     class: "rope-passage",
-    tabindex: 0,
     role: "group",
     "aria-label": WORDS.passage_title,
     translate: "no",
@@ -104,13 +110,23 @@ function passageView(ui, parent) {
     tokens.forEach((token, j) => token.classList.toggle("rope-pointed", j === i));
     tell(i);
   }
+  // By its own hand: the box scrolls to the token, and not the page.
+  function pick(i) {
+    if (!losses.length) return;
+    const near = Math.max(1, Math.min(i, tokens.length - 1));
+    point(near);
+    const [token, seen] = [tokens[near], box].map((node) => node.getBoundingClientRect());
+    if (token.top < seen.top) box.scrollTop -= seen.top - token.top + SPARE;
+    if (token.bottom > seen.bottom) box.scrollTop += token.bottom - seen.bottom + SPARE;
+  }
   const numberOf = (event) => tokens.indexOf(event.target);
   ui.listen(box, "pointerover", (event) => tell(numberOf(event)));
   ui.listen(box, "pointerleave", () => tell(Number(range.value)));
   ui.listen(box, "click", (event) => numberOf(event) > 0 && point(numberOf(event)));
-  ui.listen(range, "input", () => point(Number(range.value)));
+  ui.listen(range, "input", () => pick(Number(range.value)));
 
   return {
+    pick,
     // Before there are losses, the text alone.
     draw(pieces, some, right) {
       const key = JSON.stringify(pieces);
@@ -126,10 +142,11 @@ function passageView(ui, parent) {
       tokens.forEach((token, i) => {
         const look = i && some.length ? LOOKS[levelOf(some[i - 1])] : "";
         for (const each of LOOKS) token.classList.toggle(each, each === look);
-        if (look) token.classList.add("rope-loss");
+        token.classList.toggle("rope-loss", look !== "");
       });
       if (some.length) point(Math.min(Number(range.value), pieces.length - 1));
       else write(output, "");
+      stopIfLong(box);
     },
   };
 }
@@ -147,15 +164,35 @@ function smoothed(losses, width) {
   return points;
 }
 
-function curveView(ui, parent, { trained }) {
+// `pick`, where there is one, hears of the position that a click chooses.
+function curveView(ui, parent, { trained }, pick) {
   const axes = { x: { min: 0, max: trained }, y: { min: 0, max: 6 } };
   const picture = chart(ui, { parent, ...axes, height: 240 });
   const right = picture.line("rope-dashed");
   const turned = picture.line("rope-chosen");
   const rule = picture.rule("rope-solid");
   rule(null);
+  let drawn = 0;
+  if (pick) {
+    picture.svg.classList.add("rope-picked");
+    ui.listen(picture.svg, "click", (event) => {
+      const { left, width } = picture.svg.getBoundingClientRect();
+      const x = ((event.clientX - left) / width) * picture.svg.viewBox.baseVal.width;
+      pick(Math.round(picture.x.back(x)));
+    });
+  }
   return {
-    draw(losses, rightLosses) {
+    // The old curves look old; they go where they are of another length, or none will follow.
+    wait(length, isHalted) {
+      picture.svg.classList.add("rope-old");
+      if (length === drawn && !isHalted) return;
+      for (const line of [turned, right]) line([]);
+      picture.axes({ x: { min: 0, max: Math.max(length, trained), label: WORDS.place } });
+      rule(trained, say(WORDS.trained, { length: trained }));
+    },
+    draw(losses, rightLosses, length) {
+      drawn = length;
+      picture.svg.classList.remove("rope-old");
       const width = Math.min(SMOOTHED, Math.ceil(losses.length / 4));
       const curves = [losses, rightLosses].map((list) => smoothed(list, width));
       const heights = curves.flat().map(([, y]) => y);
@@ -167,100 +204,6 @@ function curveView(ui, parent, { trained }) {
       turned(curves[0]);
       right(curves[1]);
       rule(trained, say(WORDS.trained, { length: trained }));
-    },
-  };
-}
-
-// ---- what one head looks at
-
-const SHADES = 6;
-
-// A picture of the weights: row = the token that looks, column = what it looks at.
-function attentionMap(ui, parent, words, pick) {
-  const holder = add(parent, "div");
-  const look = words === WORDS.as_trained ? "rope-key-dashed" : "rope-angle";
-  add(holder, "p", { class: `rope-key ${look}` }, words);
-  const svg = add(holder, "svg", { class: "rope-map", viewBox: "0 0 48 48" });
-  const drawing = add(svg, "g", { role: "img", "aria-label": words });
-  const ground = add(drawing, "path", { class: "rope-track" });
-  const shades = Array.from({ length: SHADES }, (_, i) =>
-    add(drawing, "path", { class: "rope-fill", "fill-opacity": (i + 1) / SHADES }),
-  );
-  const row = add(drawing, "rect", { class: "rope-map-row", x: 0, height: 1 });
-  ui.listen(svg, "click", (event) => {
-    const { top, height } = svg.getBoundingClientRect();
-    pick(Math.floor(((event.clientY - top) / height) * svg.viewBox.baseVal.height));
-  });
-  return {
-    draw(weights, n) {
-      set(svg, { viewBox: `0 0 ${n} ${n}` });
-      const stairs = Array.from({ length: n }, (_, m) => `M0 ${m}h${m + 1}v1H0z`);
-      set(ground, { d: stairs.join("") });
-      const paths = shades.map(() => "");
-      for (let m = 0; m < n; m++)
-        for (let i = 0; i <= m; i++) {
-          const level = Math.round(SHADES * weights[m * n + i] ** 0.7); // small ones still show
-          if (level) paths[level - 1] += `M${i} ${m}h1v1h-1z`;
-        }
-      shades.forEach((shade, i) => set(shade, { d: paths[i] }));
-    },
-    point: (m, n) => set(row, { y: m, width: n }),
-  };
-}
-
-function attentionView(ui, parent, rules, { change }) {
-  add(parent, "p", {}, WORDS.attention_title);
-  const top = add(parent, "div", { class: "rope-fields" });
-  const [layer, head] = [
-    ["layer", WORDS.layer, rules.layers],
-    ["head", WORDS.head, rules.heads],
-  ].map(([name, words, count]) => {
-    const texts = Array.from({ length: count }, (_, i) => String(i));
-    const holder = add(top, "div", { class: "rope-knob" });
-    const tools = { change: (changed) => change({ [name]: Number(changed[name]) }) };
-    return choiceControl(ui, holder, [name, words], { texts }, tools);
-  });
-  const maps = add(parent, "div", { class: "rope-both" });
-  const both = [WORDS.with_knobs, WORDS.as_trained].map((words) =>
-    attentionMap(ui, maps, words, (m) => point(m)),
-  );
-  const label = add(parent, "label", { class: "rope-pointer" });
-  add(label, "span", {}, WORDS.looking);
-  const range = add(label, "input", { type: "range", min: 0, max: 1, step: 1, ...UNSUPPRESSED });
-  const output = add(parent, "output", { class: "rope-told", "aria-live": "off" });
-  let [pieces, weights, chosen] = [[], [], 11];
-
-  // The three tokens that the one in row m looks at most.
-  function most(list, m) {
-    const n = pieces.length;
-    const shares = Array.from(list.slice(m * n, m * n + m + 1), (share, i) => [share, i]);
-    const first = shares.sort(([a], [b]) => b - a).slice(0, 3);
-    return first.map(([share, i]) => `“${visible(pieces[i])}” ${percent(share)}`).join(", ");
-  }
-  function point(m) {
-    const n = pieces.length;
-    if (!weights.length || m < 0 || m >= n) return;
-    chosen = m;
-    range.value = String(m);
-    for (const map of both) map.point(m, n);
-    const [turned, right] = weights.map((list) => most(list, m));
-    const text = say(WORDS.looks_at, { number: m + 1, piece: visible(pieces[m]), turned, right });
-    write(output, text);
-    set(range, { "aria-valuetext": text });
-  }
-  ui.listen(range, "input", () => point(Number(range.value)));
-  label.hidden = true;
-  return {
-    choose(state) {
-      layer(String(state.layer));
-      head(String(state.head));
-    },
-    draw(shown, turned, right) {
-      [pieces, weights] = [shown, [turned, right]];
-      label.hidden = false;
-      set(range, { max: pieces.length - 1 });
-      both.forEach((map, i) => map.draw(weights[i], pieces.length));
-      point(Math.min(chosen, pieces.length - 1));
     },
   };
 }

@@ -4,6 +4,7 @@ The pages are made by the extension that makes the book's, without a kernel or a
 """
 
 import json
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -90,6 +91,10 @@ def opened(written, page_factory):
 
 def button(page, name):
     return page.get_by_role("button", name=name, exact=True)
+
+
+def pair(page, number):
+    return page.get_by_role("button", name=re.compile(f"^pair {number}: "))
 
 
 def status(page):
@@ -219,6 +224,10 @@ def test_the_browser_s_losses_are_pytorch_s_at_every_knob(numbers, llama, knobs)
         "right_loss": right_loss,
         "right_perplexity": right_loss.exp(),
         "ratio": (loss - right_loss).exp(),
+        "perplexity_to": expected[:255].mean().exp(),
+        "perplexity_past": expected[255:].mean().exp(),
+        "right_perplexity_to": right[:255].mean().exp(),
+        "right_perplexity_past": right[255:].mean().exp(),
     }
     for name, value in readout.items():
         assert js["readout"][name] == pytest.approx(float(value), rel=1e-3), name
@@ -255,7 +264,9 @@ def test_it_writes_what_pytorch_writes_and_marks_where_the_texts_part(opened, ll
     prompt = figure.prompt
     right = prompt + llama.generate(prompt, 30)
     assert texts(page) == [right, right]
-    assert page.locator(".rope-area-writing > p").inner_text() == "Both texts are the same."
+    assert page.locator(".rope-area-writing > p").inner_text() == (
+        "Both texts are the same: no knob of the rotation is turned."
+    )
     page.get_by_role("combobox", name="layout").select_option("half")
     page.locator(".rope-area-writing > p", has_text="The texts part at token").wait_for()
     wait_for_rest(page)
@@ -273,23 +284,25 @@ def test_it_writes_what_pytorch_writes_and_marks_where_the_texts_part(opened, ll
     assert spoken.text_content() == status(page)
 
 
-def test_a_seed_gives_the_same_text_and_another_write_another(opened):
-    page = opened(TinyModel(temperature=1, seed=7, count=20, shown=["writing"]))
+def test_a_seed_gives_the_same_text_and_another_seed_another(opened):
+    figure = TinyModel(temperature=1, seed=7, count=20, length=32, shown=["writing", "passage"])
+    page = opened(figure)
     seen = []
     for _ in range(2):
         button(page, "Write").click()
-        page.wait_for_function(
-            "(n) => document.querySelector('.rope-written').textContent !== n",
-            arg=seen[-1] if seen else texts(page)[0],
-        )
-        page.wait_for_function("!document.querySelector('.rope-progress').textContent")
+        wait_for_rest(page)
         seen.append(texts(page)[0])
-    assert seen[0] != seen[1]
     page.get_by_text("How it writes").click()
-    page.get_by_role("spinbutton", name="seed, as a number").fill("7")
-    page.wait_for_function(
-        "(n) => document.querySelector('.rope-written').textContent === n", arg=seen[0]
-    )
+    button(page, "another seed").click()
+    wait_for_rest(page)
+    assert seen[0] == seen[1] != texts(page)[0]
+    seed = page.get_by_role("spinbutton", name="seed, as a number")
+    assert seed.input_value() == "8"
+    seed.fill("7")
+    wait_for_rest(page)
+    assert texts(page)[0] == seen[0]
+    page.get_by_role("spinbutton", name="temperature (0: the likeliest), as a number").fill("0")
+    assert button(page, "another seed").is_hidden()
 
 
 def test_stop_ends_it_and_a_knob_goes_on(opened):
@@ -301,19 +314,73 @@ def test_stop_ends_it_and_a_knob_goes_on(opened):
     kept = texts(page)
     page.wait_for_timeout(500)
     assert texts(page) == kept
-    assert "perplexity" not in status(page)
+    assert status(page) == "No numbers: Write asks for them again."
     page.get_by_role("spinbutton", name="tokens of the text to read, as a number").fill("64")
     wait_for_rest(page)
     assert told(page) == ""
+
+
+def test_a_stopped_text_is_not_compared_with_that_of_another_seed(opened):
+    figure = TinyModel(count=200, temperature=1, length=32, shown=["writing", "passage"])
+    page = opened(figure)
+    button(page, "Write").click()
+    wait_for_rest(page)
+    page.get_by_text("How it writes").click()
+    button(page, "another seed").click()
+    page.wait_for_function(
+        "(n) => document.querySelector('.rope-written').textContent !== n", arg=texts(page)[0]
+    )
+    button(page, "Stop").click()
+    assert texts(page)[1] == figure.prompt
+    assert page.locator(".rope-written mark:visible").count() == 0
+
+
+def test_old_numbers_stay_while_the_model_reads_and_go_where_it_stops(opened):
+    page = opened(TinyModel(passage=TEXT, shown=["length", "passage", "curve"], length=64))
+    page.get_by_role("slider", name="tokens of the text to read").press("ArrowRight")
+    wait_for_rest(page)
+    before = status(page)
+    length = page.get_by_role("spinbutton", name="tokens of the text to read, as a number")
+    length.fill("1024")
+    assert status(page) == before
+    assert page.locator(".rope-status.rope-old").count() == 1
+    assert page.locator(".rope-progress").inner_text().startswith("Reading")
+    line = page.locator(".rope-chart .rope-line.rope-chosen")
+    assert line.get_attribute("d") == ""
+    assert page.locator(".rope-grid text", has_text="1k").count() == 1
+    button(page, "Stop").click()
+    assert status(page) == "No numbers: Read asks for them again."
+    assert page.locator(".rope-passage .rope-loss").count() == 0
+    length.fill("320")
+    wait_for_rest(page)
+    assert "; after it: " in status(page)
+    assert page.locator(".rope-old").count() == 0
+    assert line.get_attribute("d").startswith("M")
+
+
+def test_the_length_alone_wakes_it(opened):
+    page = opened(TinyModel(shown=["length", "passage"]))
+    page.get_by_role("slider", name="tokens of the text to read").press("ArrowLeft")
+    wait_for_rest(page)
+    assert page.locator(".rope-passage span.rope-loss").count() == 224 - 1
+
+
+def test_a_shift_changes_no_loss_and_both_parts_are_told(opened):
+    page = opened(
+        TinyModel(shown=["shift", "length", "passage"], length=320, shift=3, passage=TEXT)
+    )
+    page.get_by_role("slider", name="positions plus", exact=True).press("ArrowRight")
+    wait_for_rest(page)
+    assert ": no token's loss changes. To token 256: " in status(page)
 
 
 def test_every_knob_turns_by_keys(opened):
     page = opened(TinyModel(length=64, count=2, shown=[
         "layout", "base", "stretch", "shift", "bfloat16", "scaling", "pairs", "layers", "length",
         "passage"]))  # fmt: skip
-    button(page, "pair 0").press("Space")  # wakes it
+    pair(page, 0).press("Space")  # wakes it
     wait_for_rest(page)
-    assert button(page, "pair 0").get_attribute("aria-pressed") == "false"
+    assert pair(page, 0).get_attribute("aria-pressed") == "false"
     seen = [status(page)]
     keys = {
         "layout": "ArrowDown", "base": "ArrowLeft", "positions times": "ArrowRight",
@@ -337,8 +404,50 @@ def test_every_knob_turns_by_keys(opened):
     page.get_by_role("slider", name="positions plus", exact=True).press("ArrowRight")
     page.get_by_role("checkbox", name="positions in bfloat16").press("Space")
     page.get_by_role("button", name="without the slow half").press("Enter")
-    assert button(page, "pair 8").get_attribute("aria-pressed") == "false"
-    assert button(page, "pair 0").get_attribute("aria-pressed") == "true"
+    assert pair(page, 8).get_attribute("aria-pressed") == "false"
+    assert pair(page, 0).get_attribute("aria-pressed") == "true"
+
+
+def test_a_row_of_buttons_is_one_tab_stop_and_a_pair_says_its_speed(opened):
+    page = opened(TinyModel(shown=["pairs", "layers", "passage"]))
+    focused = "document.activeElement.ariaLabel ?? document.activeElement.textContent"
+    hint = page.locator(".rope-hint")
+    height = hint.bounding_box()["height"]
+    pair(page, 0).focus()
+    for key, name in {
+        "ArrowDown": "pair 8: 628 tokens a turn", "ArrowRight": "pair 9: 1.1k tokens a turn",
+        "End": "pair 15: 35.3k tokens a turn", "Home": "pair 0: 6.28 tokens a turn",
+        "ArrowLeft": "pair 0: 6.28 tokens a turn", "Tab": "all",
+    }.items():  # fmt: skip
+        page.keyboard.press(key)
+        assert page.evaluate(focused) == name
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Tab")  # the word of the next knob, a link
+    page.keyboard.press("Tab")
+    assert page.evaluate(focused) == "layer 0"
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Shift+Tab")
+    assert page.evaluate(focused) == "none"
+    pair(page, 8).hover()
+    assert hint.inner_text() == "pair 8: 628 tokens a turn"
+    assert hint.bounding_box()["height"] == height
+    stops = "[...document.querySelectorAll('.rope-tiny [tabindex=\"0\"]')].map((e) => e.className)"
+    # A line of buttons each; the passage is long enough to scroll.
+    assert page.evaluate(stops) == ["", "", "", "", "rope-passage"]
+
+
+def test_the_headline_stays_in_sight(opened):
+    page = opened(TinyModel(count=2, length=48))
+    button(page, "Write").click()
+    wait_for_rest(page)
+    for width in (1280, 360):
+        page.set_viewport_size({"width": width, "height": 700})
+        page.locator(".rope-map").last.scroll_into_view_if_needed()
+        top = page.locator(".rope-status").bounding_box()["y"]
+        assert 0 <= top < 100
+    page.emulate_media(media="print")
+    sticks = page.locator(".rope-area-status").evaluate("(e) => getComputedStyle(e).position")
+    assert sticks == "static"
 
 
 def test_a_token_tells_its_loss_and_a_head_what_it_looks_at(opened):
@@ -350,6 +459,9 @@ def test_a_token_tells_its_loss_and_a_head_what_it_looks_at(opened):
     told_by_keys = token.get_attribute("aria-valuetext")
     assert told_by_keys.startswith("Token 3, “")
     shaded = page.locator(".rope-passage span")
+    # Between two tokens there is none: the margin of the box says nothing, and throws nothing.
+    page.locator(".rope-passage").hover(position={"x": 2, "y": 2})
+    assert page.get_by_text(told_by_keys).is_visible()
     shaded.nth(5).hover()
     assert page.get_by_text("Token 6, “").is_visible()
     shaded.nth(9).click()
@@ -357,7 +469,11 @@ def test_a_token_tells_its_loss_and_a_head_what_it_looks_at(opened):
     assert page.locator(".rope-passage span.rope-loss").count() == 47
     looking = page.get_by_role("slider", name="token that looks")
     before = looking.get_attribute("aria-valuetext")
-    assert before.startswith("Token 12, “")
+    assert re.match(r"Token 12, “.+”, looks most at token \d+ “.+” [\d.]+ %, token", before)
+    named = [f"layer 2, head 0, {how}" for how in ("with these knobs", "as it was trained")]
+    for name in named:
+        assert page.get_by_role("img", name=name, exact=True).is_visible()
+    assert page.get_by_text("in the first 48 tokens of the passage").is_visible()
     page.get_by_role("combobox", name="layer").select_option("3")
     page.wait_for_function(
         "(n) => document.querySelectorAll('.rope-pointer input')[1].ariaValueText !== n",
@@ -369,13 +485,38 @@ def test_a_token_tells_its_loss_and_a_head_what_it_looks_at(opened):
     assert looking.get_attribute("aria-valuetext").startswith("Token 31, “")
 
 
+def test_the_passage_follows_its_slider_and_a_click_on_the_curve(opened):
+    page = opened(TinyModel(length=256, passage=TEXT, shown=["length", "passage", "curve"]))
+    button(page, "Read").click()
+    wait_for_rest(page)
+    inside = """() => {
+      const [token, box] = [".rope-pointed", ".rope-passage"].map((name) =>
+        document.querySelector(name).getBoundingClientRect());
+      return token.top >= box.top && token.bottom <= box.bottom;
+    }"""
+    token = page.get_by_role("slider", name="token", exact=True)
+    token.focus()
+    where = page.evaluate("scrollY")
+    for key, value in (("End", "255"), ("Home", "1")):
+        token.press(key)
+        assert token.input_value() == value
+        assert page.evaluate(inside)
+    assert page.evaluate("scrollY") == where
+    chart = page.locator(".rope-chart")
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    assert 110 < int(token.input_value()) < 150
+    assert page.evaluate(inside)
+
+
 # ---- links
 
 
 def test_a_link_brings_its_state_back_and_wakes_the_model(opened):
     page = opened(TinyModel(length=64, count=5))
     page.get_by_role("combobox", name="layout").select_option("half")
-    button(page, "pair 3").click()
+    pair(page, 3).click()
     page.get_by_role("textbox", name="text to go on from").fill("a & b")
     wait_for_rest(page)
     button(page, "Copy link").click()
@@ -388,10 +529,15 @@ def test_a_link_brings_its_state_back_and_wakes_the_model(opened):
     assert told(other) == "Set as the link says."
     wait_for_rest(other)
     assert (status(other), texts(other)) == (status(page), texts(page))
+    other.get_by_role("combobox", name="head").select_option("3")
+    wait_for_rest(other)
     button(other, "Reset").click()
     assert other.get_by_role("combobox", name="layout").input_value() == "interleaved"
     wait_for_rest(other)
     assert "as it was trained" in status(other)
+    # Only the knobs go back.
+    assert other.get_by_role("combobox", name="head").input_value() == "3"
+    assert other.get_by_role("textbox", name="text to go on from").input_value() == "a & b"
 
 
 def test_a_bad_link_says_so_and_one_of_another_figure_is_left_alone(opened):
@@ -455,7 +601,7 @@ def test_it_fits_and_axe_finds_nothing(opened, width, theme):
     page = opened(TinyModel(count=8, length=80), viewport={"width": width, "height": 800},
                   reduced_motion="reduce")  # fmt: skip
     page.evaluate("(theme) => { document.documentElement.dataset.theme = theme; }", theme)
-    button(page, "pair 0").click()
+    pair(page, 0).click()
     wait_for_rest(page)
     page.get_by_text("How it writes").click()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
