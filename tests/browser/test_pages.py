@@ -148,7 +148,8 @@ def test_weight(name, soup):
     measure = MEASURES / f"weight-{name.replace('/', '-')}.json"
     measure.write_text(json.dumps({"page": name, "gzip_bytes": total, "own_js_gzip_bytes": own}))
     assert total <= 300_000
-    assert own <= 40_000
+    # The language model's worker, at most 8 KB by a test of its own, comes on top.
+    assert own <= 40_000 + (8_192 if soup.select(".rope-tiny") else 0)
 
 
 # --- what a reader sees ---------------------------------------------------------------------------
@@ -252,13 +253,18 @@ def test_without_javascript_text_maths_and_stills_remain(name, soup, page_factor
         assert page.locator("article .katex").first.is_visible()
     assert page.locator(".sw-figure").count() == len(soup.select(".sw-figure"))
     for figure in page.locator(".sw-figure").all():
-        assert figure.locator("svg").first.is_visible()
+        # TinyModel has no drawing before its model has read; its still shows the knobs.
+        assert figure.locator("svg, .rope-tiny").first.is_visible()
         box = figure.locator(".rope-figure").bounding_box()
         assert box["width"] > 150
         assert box["height"] > 30
 
 
 # --- what a reader does ---------------------------------------------------------------------------
+
+
+# A knob of TinyModel shows what its worker finds, later: test_tiny_model.py turns each of them.
+SLIDERS = "input[type=range]:not(.rope-tiny *)"
 
 
 def drawings(group) -> str:
@@ -273,7 +279,7 @@ def drawings(group) -> str:
 
 def test_every_slider_moves_its_figure_by_keyboard_and_by_mouse(desk):
     for group in desk.locator(".static-widget").all():
-        for slider in group.locator("input[type=range]").all():
+        for slider in group.locator(SLIDERS).all():
             label = slider.get_attribute("id")
             before = drawings(group)
             at_end = slider.evaluate("(s) => Number(s.value) >= Number(s.max)")
@@ -291,7 +297,7 @@ def test_every_slider_moves_its_figure_by_keyboard_and_by_mouse(desk):
 
 def test_sliders_answer_to_touch(phone):
     for group in phone.locator(".static-widget").all():
-        for slider in group.locator("input[type=range]").all():
+        for slider in group.locator(SLIDERS).all():
             before = drawings(group)
             slider.scroll_into_view_if_needed()
             box = slider.bounding_box()
@@ -328,7 +334,7 @@ async (slider) => {
 
 def test_a_slider_changes_the_drawing_within_100_ms(name, desk):
     times = []
-    for slider in desk.locator(".static-widget input[type=range]").all():
+    for slider in desk.locator(f".static-widget {SLIDERS}").all():
         measured = slider.evaluate(EVENT_TO_DOM)
         assert len(measured) >= 30, "most moves change the drawing"
         times += measured
