@@ -10,7 +10,7 @@ function attentionMap(ui, parent, words, pick) {
   const look = words === WORDS.as_trained ? "rope-key-dashed" : "rope-angle";
   add(holder, "p", { class: `rope-key ${look}` }, words);
   const svg = add(holder, "svg", { class: "rope-map", viewBox: "0 0 48 48" });
-  const drawing = add(svg, "g", { role: "img" });
+  const drawing = add(svg, "g", { role: "img", "aria-label": words }); // until the model has read
   const ground = add(drawing, "path", { class: "rope-track" });
   const shades = Array.from({ length: SHADES }, (_, i) =>
     add(drawing, "path", { class: "rope-fill", "fill-opacity": (i + 1) / SHADES }),
