@@ -27,6 +27,10 @@ img[loading] { height: auto; }
       contain-intrinsic-size: auto none auto 40rem;
     }
   }
+  /* What the first screen begins with never waits: a wrong height above moves all below it. */
+  @media screen {
+    .bd-article > section > :nth-child(-n + 3) { content-visibility: visible; }
+  }
   @media screen and (max-width: 959.98px) {
     .bd-article section > :is(p, .admonition) { contain-intrinsic-size: auto none auto 13rem; }
     .bd-article section > :is(ul, ol, .cell) { contain-intrinsic-size: auto none auto 30rem; }

@@ -91,7 +91,10 @@ figures.forEach((figure, index) => prefixIds(figure, `still${index}-`));
 // Nothing in a picture can be worked or reached with Tab.
 for (const element of document.querySelectorAll(".static-widget [tabindex]")) {
   element.removeAttribute("tabindex");
-  if (element.getAttribute("role") === "slider") element.removeAttribute("role");
+  if (element.getAttribute("role") !== "slider") continue;
+  // A picture of a handle: without the role, none of these may stand there.
+  for (const { name } of [...element.attributes])
+    if (/^(role|aria-.*)$/.test(name)) element.removeAttribute(name);
 }
 for (const name of ["button", "input", "select", "textarea"]) {
   for (const element of document.querySelectorAll(`.static-widget ${name}`)) {
